@@ -1,0 +1,71 @@
+"""The command line: ``python -m softnpu run | env | export | info``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import shlex
+import sys
+
+from . import SoftNpuError, activate, activation, info
+
+
+def main() -> int:
+    """Runs one sub-command; returns its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m softnpu",
+        description="A software Ascend NPU under the unmodified torch_npu wheel.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run a script or module on the software NPU")
+    run.add_argument("-m", dest="module", action="store_true", help="TARGET is a module")
+    run.add_argument("target", metavar="TARGET")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS")
+    commands.add_parser("env", help="print the path of the script to source in a shell")
+    commands.add_parser("export", help="print the shell commands that the script runs")
+    commands.add_parser("info", help="print what is emulated, the versions and the kernels")
+    options = parser.parse_args()
+    try:
+        return _COMMANDS[options.command](options)
+    except SoftNpuError as error:
+        print(f"softnpu: {error}", file=sys.stderr)
+        return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    activate()
+    # The target sees the command line it would see without softnpu.
+    sys.argv = [options.target, *options.arguments]
+    if options.module:
+        sys.path[0] = os.getcwd()
+        runpy.run_module(options.target, run_name="__main__", alter_sys=True)
+    else:
+        if not os.path.isfile(options.target):
+            raise SoftNpuError(f"there is no script {options.target}")
+        sys.path[0] = os.path.dirname(os.path.abspath(options.target))
+        runpy.run_path(options.target, run_name="__main__")
+    return 0
+
+
+def _env(options: argparse.Namespace) -> int:
+    print(activation.PACKAGE / "set_env.sh")
+    return 0
+
+
+def _export(options: argparse.Namespace) -> int:
+    if not activation.real_device():
+        for name, value in activation.environment().items():
+            print(f"export {name}={shlex.quote(value)}")
+    return 0
+
+
+def _info(options: argparse.Namespace) -> int:
+    print(info.text())
+    return 0
+
+
+_COMMANDS = {"run": _run, "env": _env, "export": _export, "info": _info}
+
+if __name__ == "__main__":
+    sys.exit(main())

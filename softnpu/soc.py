@@ -1,0 +1,70 @@
+"""Which chip the software NPU answers to be, and how much memory it has."""
+
+from __future__ import annotations
+
+import os
+
+from .errors import SoftNpuError
+
+# Products and the SoC names their drivers report (the task's facts; for A5 the
+# driver's names begin with Ascend950).
+PRODUCTS = {
+    "A2": (
+        "Ascend910B1",
+        "Ascend910B2",
+        "Ascend910B2C",
+        "Ascend910B3",
+        "Ascend910B4",
+        "Ascend910B4-1",
+    ),
+    "A3": (
+        "Ascend910_9391",
+        "Ascend910_9392",
+        "Ascend910_9381",
+        "Ascend910_9382",
+        "Ascend910_9372",
+        "Ascend910_9362",
+        "Ascend910_9363",
+    ),
+    "950DT": ("Ascend950DT",),
+}
+
+DEFAULT_MEMORY = 16 << 30
+
+
+def soc_name() -> str:
+    """The SoC name that ``SOFTNPU_SOC`` chooses: a product or a SoC name, A2 by default.
+
+    Raises:
+        SoftNpuError: the variable names neither a product nor a SoC.
+    """
+    wanted = os.environ.get("SOFTNPU_SOC") or "A2"
+    if wanted in PRODUCTS:
+        return PRODUCTS[wanted][0]
+    if any(wanted in names for names in PRODUCTS.values()):
+        return wanted
+    known = "; ".join(f"{product} ({', '.join(names)})" for product, names in PRODUCTS.items())
+    raise SoftNpuError(f"SOFTNPU_SOC={wanted!r} is not a product or SoC name. Known: {known}.")
+
+
+def product(soc: str) -> str:
+    """The product of a SoC name, for example ``"A2"`` for ``"Ascend910B1"``."""
+    return next((name for name, socs in PRODUCTS.items() if soc in socs), "unknown")
+
+
+def memory_bytes() -> int:
+    """The size of the device's memory in bytes, from ``SOFTNPU_MEMORY`` in GiB (16 by default).
+
+    Raises:
+        SoftNpuError: the variable is not a positive number.
+    """
+    text = os.environ.get("SOFTNPU_MEMORY")
+    if not text:
+        return DEFAULT_MEMORY
+    try:
+        size = int(float(text) * (1 << 30))
+    except ValueError:
+        size = 0
+    if size <= 0:
+        raise SoftNpuError(f"SOFTNPU_MEMORY={text!r} is not a positive number of GiB.")
+    return size

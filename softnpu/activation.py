@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from . import build, soc
+from . import build, packages, soc
 from .errors import SoftNpuError
 
 PACKAGE = Path(__file__).parent
@@ -27,15 +27,19 @@ def activate() -> str:
         ``"software"``, or ``"silicon"`` where it stepped aside.
 
     Raises:
-        SoftNpuError: torch_npu is loaded already, a device without CANN, a setting
-            that is not valid, or a build that failed.
+        SoftNpuError: torch_npu is loaded already or does not fit torch, a device
+            without CANN, a setting that is not valid, or a build that failed.
     """
-    if real_device():
-        return "silicon"
     if is_software():
         return "software"
+    if wrong := packages.problem():
+        raise SoftNpuError(wrong)
+    if real_device():
+        return "silicon"
     if "torch_npu" in sys.modules:
-        raise SoftNpuError("softnpu.activate() must be called before torch or torch_npu is imported.")
+        raise SoftNpuError(
+            "softnpu.activate() must be called before torch or torch_npu is imported."
+        )
     values = environment()
     for name in build.LIBRARIES:
         # By absolute path and global: the wheel's own libraries then find them by name,
@@ -54,12 +58,17 @@ def environment() -> dict[str, str]:
     """
     soc.soc_name()
     soc.memory_bytes()
+    soc.check_device_count()
     home = build.cann_home()
     return {
         "ASCEND_HOME_PATH": str(home),  # torch_npu expects what CANN's set_env.sh sets
         "ASCEND_OPP_PATH": str(home / "opp"),
         "LD_LIBRARY_PATH": _prepend("LD_LIBRARY_PATH", str(home / build.LIBRARY_FOLDER)),
         "PYTHONPATH": _prepend("PYTHONPATH", str(PACKAGE.parent)),
+        # Off unless the user chose: an operator's error is then raised by the call that
+        # made it, as CANN does for arguments it refuses, and not later and elsewhere by
+        # torch_npu's queue, which goes on with results that were never computed.
+        "TASK_QUEUE_ENABLE": os.environ.get("TASK_QUEUE_ENABLE", "0"),
     }
 
 
@@ -75,8 +84,6 @@ def real_device() -> bool:
         SoftNpuError: there is a device, and no CANN to be found.
     """
     if os.environ.get("SOFTNPU_FORCE") == "1" or not glob.glob(DEVICE_NODES):
-        return False
-    if is_software():
         return False
     try:
         ctypes.CDLL("libascendcl.so")

@@ -7,6 +7,7 @@ reach the torch calls that a kernel makes, so each call is shielded.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import inspect
 import os
@@ -14,15 +15,18 @@ import traceback
 from collections.abc import Callable
 
 import torch
-from torch._C import DispatchKey, DispatchKeySet, DisableTorchFunction, _ForceDispatchKeyGuard
-from torch.utils.dlpack import from_dlpack as from_dlpack
+from torch._C import DisableTorchFunction, DispatchKey, DispatchKeySet, _ForceDispatchKeyGuard
+
+# The importer below torch.utils.dlpack.from_dlpack: torch_npu replaces that one by a
+# version that first tries to make an NPU tensor, 20 times slower.
+from torch._C import _from_dlpack as from_dlpack  # noqa: F401 - csrc/python.c asks for it
 
 from . import soc
 from .kernels import kernels
 
-# Nothing is included, and everything that watches or rewrites a call is excluded:
-# autograd, autocast, functorch, modes. What is left is the CPU's own kernel.
-_INCLUDE = DispatchKeySet(DispatchKey.Undefined)
+# Included is what makes new tensors land on the CPU; everything that watches or rewrites
+# a call is excluded: autograd, autocast, functorch, modes. What is left is the CPU's kernel.
+_INCLUDE = DispatchKeySet(DispatchKey.BackendSelect)
 
 
 def _excluded_keys() -> DispatchKeySet:
@@ -59,9 +63,14 @@ def _excluded_keys() -> DispatchKeySet:
 _EXCLUDE = _excluded_keys()
 
 
+# Imported now: a mistake in a kernel's file ends aclInit with its message, and is not
+# taken for an operator without a kernel later.
+_KERNELS = kernels()
+
+
 def find_kernel(name: str) -> Callable[..., object] | None:
     """The kernel of an operator, or ``None``. Called once for each operator."""
-    return kernels().get(name)
+    return _KERNELS.get(name)
 
 
 def invoke(kernel: Callable[..., object], *arguments: object) -> tuple[int, ...] | None:
@@ -94,6 +103,17 @@ def _configure() -> None:
     """Hands the chosen chip to the C library that is importing this module."""
     library = ctypes.CDLL("libascendcl.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
     library.softnpu_configure(soc.soc_name().encode(), ctypes.c_uint64(soc.memory_bytes()))
+
+
+@atexit.register
+def _drain() -> None:
+    """Lets torch_npu's queue finish while its kernels can still have the interpreter.
+
+    Handlers run last in, first out, so this one comes before torch_npu's own, which
+    waits for the queue without giving up the interpreter lock: the kernels would wait
+    for that lock, and it for them.
+    """
+    torch.npu.synchronize()
 
 
 _configure()

@@ -53,9 +53,7 @@ def operators() -> dict[str, Operator]:
 
 
 def _operator(row: dict[str, str]) -> Operator:
-    parameters = tuple(
-        tuple(text.rsplit(" ", 1)) for text in row["parameters"].split(", ") if text
-    )
+    parameters = tuple(tuple(text.rsplit(" ", 1)) for text in row["parameters"].split(", ") if text)
     return Operator(row["operator"], parameters, row["document"] or "")
 
 

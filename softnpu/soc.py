@@ -30,6 +30,7 @@ PRODUCTS = {
 }
 
 DEFAULT_MEMORY = 16 << 30
+MOST_DEVICES = 16  # SOFTNPU_MAX_DEVICES in csrc/softnpu.h
 
 
 def soc_name() -> str:
@@ -68,3 +69,14 @@ def memory_bytes() -> int:
     if size <= 0:
         raise SoftNpuError(f"SOFTNPU_MEMORY={text!r} is not a positive number of GiB.")
     return size
+
+
+def check_device_count() -> None:
+    """Checks ``SOFTNPU_DEVICES``, which the C library reads (1 by default).
+
+    Raises:
+        SoftNpuError: the variable is not a number of devices.
+    """
+    text = os.environ.get("SOFTNPU_DEVICES") or "1"
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_DEVICES:
+        raise SoftNpuError(f"SOFTNPU_DEVICES={text!r} is not a number from 1 to {MOST_DEVICES}.")

@@ -1,22 +1,167 @@
-"""Arithmetic on elements."""
+"""Arithmetic on elements, with tensors and with numbers."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import torch
 
 from . import kernel
+from ._tools import each, each_inplace, known, write
+
+if TYPE_CHECKING:
+    from ._types import Scalar, Tensor, int32_t
+
+
+def _div(mode: int):
+    return known(mode, {0: None, 1: "trunc", 2: "floor"})
+
+
+def _rsub(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+    return torch.rsub(self, other, alpha=alpha)
+
+
+def _add(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+    return torch.add(self, other, alpha=alpha)
+
+
+def _sub(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
+    return torch.sub(self, other, alpha=alpha)
+
+
+each(
+    "Tensor, Tensor, Tensor",
+    aclnnMul=torch.mul,
+    aclnnDiv=torch.div,
+    aclnnFloorDivide=torch.floor_divide,
+    aclnnRemainderTensorTensor=torch.remainder,
+    aclnnFmodTensor=torch.fmod,
+    aclnnPowTensorTensor=torch.pow,
+    aclnnMaximum=torch.maximum,
+    aclnnMinimum=torch.minimum,
+    aclnnAtan2=torch.atan2,
+    aclnnLogAddExp=torch.logaddexp,
+    aclnnLogAddExp2=torch.logaddexp2,
+    aclnnXLogYTensor=torch.xlogy,
+    aclnnGcd=torch.gcd,
+    aclnnComplex=torch.complex,
+    aclnnPolar=torch.polar,
+    aclnnClampMinTensor=torch.clamp_min,
+    aclnnClampMaxTensor=torch.clamp_max,
+)
+each(
+    "Tensor, Scalar, Tensor",
+    aclnnMuls=torch.mul,
+    aclnnDivs=torch.div,
+    aclnnFloorDivides=torch.floor_divide,
+    aclnnRemainderTensorScalar=torch.remainder,
+    aclnnFmodScalar=torch.fmod,
+    aclnnPowTensorScalar=torch.pow,
+    aclnnXLogYScalarOther=torch.xlogy,
+    aclnnClampMin=torch.clamp_min,
+    aclnnClampMax=torch.clamp_max,
+)
+each(
+    "Scalar, Tensor, Tensor",
+    aclnnRemainderScalarTensor=torch.remainder,
+    aclnnPowScalarTensor=torch.pow,
+    aclnnXLogYScalarSelf=torch.xlogy,
+)
+each(
+    "Tensor, Tensor, Scalar, Tensor",
+    aclnnAdd=_add,
+    aclnnSub=_sub,
+    aclnnRsub=_rsub,
+)
+each(
+    "Tensor, Scalar, Scalar, Tensor",
+    aclnnAdds=_add,
+    aclnnSubs=_sub,
+    aclnnRsubs=_rsub,
+    aclnnClamp=torch.clamp,
+)
+each("Tensor, Tensor, Tensor, Tensor", aclnnLerp=torch.lerp, aclnnClampTensor=torch.clamp)
+each("Tensor, Tensor, Scalar, Tensor", aclnnLerps=torch.lerp)
+
+each_inplace(
+    "Tensor, Tensor",
+    aclnnInplaceMul=torch.mul,
+    aclnnInplaceDiv=torch.div,
+    aclnnInplaceFloorDivide=torch.floor_divide,
+    aclnnInplaceRemainderTensorTensor=torch.remainder,
+    aclnnInplaceFmodTensor=torch.fmod,
+    aclnnInplacePowTensorTensor=torch.pow,
+    aclnnInplaceAtan2=torch.atan2,
+    aclnnInplaceClampMinTensor=torch.clamp_min,
+    aclnnInplaceClampMaxTensor=torch.clamp_max,
+)
+each_inplace(
+    "Tensor, Scalar",
+    aclnnInplaceMuls=torch.mul,
+    aclnnInplaceDivs=torch.div,
+    aclnnInplaceFloorDivides=torch.floor_divide,
+    aclnnInplaceRemainderTensorScalar=torch.remainder,
+    aclnnInplaceFmodScalar=torch.fmod,
+    aclnnInplacePowTensorScalar=torch.pow,
+    aclnnInplaceXLogYScalarOther=torch.xlogy,
+    aclnnInplaceClampMax=torch.clamp_max,
+)
+each_inplace("Tensor, Tensor, Scalar", aclnnInplaceAdd=_add, aclnnInplaceSub=_sub)
+each_inplace("Tensor, Scalar, Scalar", aclnnInplaceAdds=_add, aclnnInplaceSubs=_sub)
+each_inplace("Tensor, Tensor, Tensor", aclnnInplaceLerp=torch.lerp)
+each_inplace("Tensor, Tensor, Scalar", aclnnInplaceLerps=torch.lerp)
 
 
 @kernel
-def aclnnAdd(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor):
-    torch.add(self, other, alpha=alpha, out=out)
+def aclnnAddV3(self: Scalar, other: Tensor, alpha: Scalar, out: Tensor):
+    write(out, torch.rsub(other, self, alpha=-alpha) if alpha != 1 else torch.add(other, self))
 
 
 @kernel
-def aclnnMul(self: Tensor, other: Tensor, out: Tensor):
-    torch.mul(self, other, out=out)
+def aclnnDivMod(self: Tensor, other: Tensor, mode: int32_t, out: Tensor):
+    write(out, torch.div(self, other, rounding_mode=_div(mode)))
 
 
 @kernel
-def aclnnMuls(self: Tensor, other: Scalar, out: Tensor):
-    torch.mul(self, other, out=out)
+def aclnnDivMods(self: Tensor, other: Scalar, mode: int32_t, out: Tensor):
+    write(out, torch.div(self, other, rounding_mode=_div(mode)))
+
+
+@kernel
+def aclnnInplaceDivMod(selfRef: Tensor, other: Tensor, mode: int32_t):
+    write(selfRef, torch.div(selfRef, other, rounding_mode=_div(mode)))
+
+
+@kernel
+def aclnnInplaceDivMods(selfRef: Tensor, other: Scalar, mode: int32_t):
+    write(selfRef, torch.div(selfRef, other, rounding_mode=_div(mode)))
+
+
+@kernel
+def aclnnAddcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor):
+    write(out, torch.addcmul(self, tensor1, tensor2, value=value))
+
+
+@kernel
+def aclnnAddcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor):
+    write(out, torch.addcdiv(self, tensor1, tensor2, value=value))
+
+
+@kernel
+def aclnnInplaceAddcmul(selfRef: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar):
+    write(selfRef, torch.addcmul(selfRef, tensor1, tensor2, value=value))
+
+
+@kernel
+def aclnnInplaceAddcdiv(selfRef: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar):
+    write(selfRef, torch.addcdiv(selfRef, tensor1, tensor2, value=value))
+
+
+@kernel
+def aclnnAddRelu(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor):
+    write(out, torch.relu(torch.add(self, other, alpha=alpha)))
+
+
+@kernel
+def aclnnInplaceAddRelu(selfRef: Tensor, other: Tensor, alpha: Scalar):
+    write(selfRef, torch.relu(torch.add(selfRef, other, alpha=alpha)))

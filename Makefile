@@ -1,0 +1,79 @@
+# Thin: what each command does stands in npudocs/ (pages) and softnpu/ (software NPU).
+#
+#   PYTHON=python3   use this interpreter with its own torch, torch_npu and CANN (an Ascend host);
+#                    nothing is installed. Without it: a virtual environment in .venv.
+#   DEVICE=off       build the pages without executing anything.
+#   BASE_PYTHON=...  the Python that .venv is made with (3.10 to 3.13).
+
+# CANN's set_env.sh and softnpu's are written for bash.
+SHELL := /bin/bash
+BASE_PYTHON ?= python3
+DEVICE ?=
+NPU_TEST := tests/npu/test_forward_ad_enter_dual_level_unpack_dual.py
+SPHINX := -m sphinx -n -W --keep-going -c . docs
+
+ifeq ($(origin PYTHON),command line)
+SETUP := host
+else
+PYTHON := .venv/bin/python
+SETUP := .venv/stamp
+endif
+
+# softnpu steps aside where a real CANN with a real device is present.
+RUN := $(PYTHON) -m softnpu run
+ifeq ($(DEVICE),off)
+RUN := $(PYTHON)
+export NPUDOCS_DEVICE := off
+endif
+
+help:
+	@echo "make html      build the site into build/html (executes the pages and the gallery)"
+	@echo "make doctest   execute the code blocks of the pages"
+	@echo "make check     all tests: lint, pytest, doctest, html, the NPU test file"
+	@echo "make bench     what the software NPU costs against the CPU"
+	@echo "make clean     remove everything that was built (not .venv)"
+	@echo "Options: PYTHON=python3 (an Ascend host's own), DEVICE=off, BASE_PYTHON=python3.12"
+
+ifeq ($(DEVICE),off)
+html: $(SETUP)
+else
+html: doctest
+endif
+	$(RUN) $(SPHINX) build/html
+	@echo "The site: build/html/index.html"
+
+doctest: $(SETUP)
+	$(RUN) $(SPHINX) -b doctest build/doctest
+
+check: lint pytest doctest html test-npu
+
+lint: $(SETUP)
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m sphinxlint conf.py docs examples npudocs README.md --ignore docs/gallery
+
+pytest: $(SETUP)
+	$(RUN) -m pytest
+
+test-npu: $(SETUP)
+	. "$$($(PYTHON) -m softnpu env)" && TORCH_DEVICE_BACKEND_AUTOLOAD=1 $(PYTHON) $(NPU_TEST) -v
+
+bench: $(SETUP)
+	$(RUN) -m softnpu.bench
+
+clean:
+	rm -rf build docs/gallery
+
+host:
+	@$(PYTHON) npudocs/preflight.py host
+
+.venv/stamp: requirements.txt docs/requirements.txt
+	@command -v $(BASE_PYTHON) >/dev/null || { echo "There is no $(BASE_PYTHON) here: install Python 3.10 to 3.13, or name one in BASE_PYTHON." >&2; exit 1; }
+	@$(BASE_PYTHON) npudocs/preflight.py venv
+	$(BASE_PYTHON) -m venv .venv
+	@.venv/bin/python npudocs/preflight.py torch
+	.venv/bin/python -m pip install -r requirements.txt
+	@.venv/bin/python npudocs/preflight.py host
+	@touch $@
+
+.PHONY: help html doctest check lint pytest test-npu bench clean host

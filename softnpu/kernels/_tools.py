@@ -1,0 +1,104 @@
+"""What kernels share: writing results, and tables of kernels that are alike."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Iterable
+
+import torch
+
+from ..operators import operators
+from . import kernel
+
+aten = torch.ops.aten  # what torch.nn.functional and autograd call: not all of it has another name
+
+
+def write(out: torch.Tensor, result: torch.Tensor) -> None:
+    """Copies a result into an output, which may overlap an input.
+
+    Never ``out=``: torch resizes an output of another shape, and then writes elsewhere.
+
+    Raises:
+        RuntimeError: another shape, or a dtype that would lose part of the numbers.
+    """
+    if out.shape != result.shape:
+        raise RuntimeError(
+            f"the output's shape is {tuple(out.shape)}, the result's {tuple(result.shape)}"
+        )
+    if not torch.can_cast(result.dtype, out.dtype):
+        raise RuntimeError(f"the output's dtype is {out.dtype}, the result's {result.dtype}")
+    out.copy_(result)
+
+
+def write_all(outs: Iterable[torch.Tensor | None], results: Iterable[torch.Tensor | None]) -> None:
+    """Writes several results. An output that is absent or empty is not wanted."""
+    for out, result in zip(outs, results, strict=True):
+        if out is not None and out.numel():
+            write(out, result)
+
+
+def each(types: str, **functions: Callable[..., torch.Tensor]) -> None:
+    """Registers kernels that are alike: a function of the inputs, written to the last parameter.
+
+    ``each("Tensor, Tensor", aclnnSqrt=torch.sqrt)`` is::
+
+        @kernel
+        def aclnnSqrt(self: Tensor, out: Tensor):
+            write(out, torch.sqrt(self))
+    """
+    for name, function in functions.items():
+        register(
+            name, types, lambda *arguments, f=function: write(arguments[-1], f(*arguments[:-1]))
+        )
+
+
+def each_inplace(types: str, **functions: Callable[..., torch.Tensor]) -> None:
+    """The same for kernels whose first parameter is the first input and the output."""
+    for name, function in functions.items():
+        register(name, types, lambda *arguments, f=function: write(arguments[0], f(*arguments)))
+
+
+def register(name: str, types: str, function: Callable[..., None]) -> None:
+    operator = operators().get(name)
+    if operator is None or ", ".join(type_ for type_, _ in operator.parameters) != types:
+        raise TypeError(f"softnpu/operators.tsv has no operator {name} with ({types})")
+    parameters = [
+        inspect.Parameter(
+            parameter + "_" * keyword.iskeyword(parameter),
+            inspect.Parameter.POSITIONAL_OR_KEYWORD,
+            annotation=type_,
+        )
+        for type_, parameter in operator.parameters
+    ]
+    function.__name__ = name
+    function.__signature__ = inspect.Signature(parameters)
+    kernel(function)
+
+
+def known(code: int, meanings: dict[int, object]) -> object:
+    """What a mode argument means.
+
+    Raises:
+        ValueError: no such mode.
+    """
+    if code not in meanings:
+        raise ValueError(f"unknown mode {code}, known are {meanings}")
+    return meanings[code]
+
+
+def dims_or_all(self: torch.Tensor, dims: tuple[int, ...] | None) -> tuple[int, ...]:
+    """The dimensions to reduce: an empty list means all."""
+    return dims or tuple(range(self.dim()))
+
+
+def as_index(index: torch.Tensor) -> torch.Tensor:
+    """An index as torch's CPU functions want it.
+
+    Raises:
+        TypeError: a dtype that is no index, such as the mask that stands for the indices of
+            torch_npu's max_pool2d.
+    """
+    if index.dtype not in (torch.int32, torch.int64, torch.uint8):
+        raise TypeError(f"an index must be int32, int64 or uint8, not {index.dtype}")
+    return index.long()

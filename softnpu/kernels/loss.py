@@ -1,0 +1,219 @@
+"""Loss functions and their backwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from . import kernel
+from ._tools import as_index, aten, each, known, write, write_all
+
+if TYPE_CHECKING:
+    from ._types import IntArray, Tensor, int64_t
+
+
+_REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
+
+
+def _reduced(loss: Tensor, reduction: int) -> Tensor:
+    name = known(reduction, _REDUCTIONS)
+    return loss if name == "none" else getattr(loss, name)()
+
+
+def _share(grad: Tensor, self: Tensor, reduction: int) -> Tensor:
+    """The part of a loss's gradient that reaches each element."""
+    return grad / self.numel() if known(reduction, _REDUCTIONS) == "mean" else grad
+
+
+def _checked(function):
+    """A function of (self, target, ..., reduction, ...) as torch has it, its code checked first."""
+
+    def run(*arguments):
+        codes = [a for a in arguments if type(a) is int]
+        known(codes[0], _REDUCTIONS)
+        return function(*arguments)
+
+    return run
+
+
+def _l1_backward(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> Tensor:
+    return torch.sgn(self - target) * _share(grad, self, reduction)
+
+
+def _kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:
+    known(reduction, _REDUCTIONS)
+    return aten.kl_div(self, target, reduction, log_target=log_target)
+
+
+def _kl_div_backward(grad, self, target, reduction, log_target) -> Tensor:
+    weight = target.exp() if log_target else target
+    return -weight * _share(grad, self, reduction)
+
+
+def _kl_div_target_backward(grad, self, target, reduction, log_target) -> Tensor:
+    share = _share(grad, self, reduction)
+    if log_target:
+        return share * target.exp() * (target + 1 - self)
+    return share * (torch.log(target) + 1 - self)
+
+
+each(
+    "Tensor, Tensor, int64_t, Tensor",
+    aclnnL1Loss=lambda self, target, reduction: _reduced((self - target).abs(), reduction),
+    aclnnMseLoss=_checked(aten.mse_loss),
+    aclnnSoftMarginLoss=_checked(aten.soft_margin_loss),
+)
+each(
+    "Tensor, Tensor, Tensor, int64_t, Tensor",
+    aclnnL1LossBackward=_l1_backward,
+    aclnnMseLossBackward=_checked(aten.mse_loss_backward),
+    aclnnSoftMarginLossBackward=_checked(aten.soft_margin_loss_backward),
+    aclnnBinaryCrossEntropy=_checked(aten.binary_cross_entropy),
+)
+each(
+    "Tensor, Tensor, Tensor, Tensor, int64_t, Tensor",
+    aclnnBinaryCrossEntropyBackward=_checked(aten.binary_cross_entropy_backward),
+    aclnnBinaryCrossEntropyWithLogits=_checked(aten.binary_cross_entropy_with_logits),
+)
+each("Tensor, Tensor, int64_t, float, Tensor", aclnnSmoothL1Loss=_checked(aten.smooth_l1_loss))
+each(
+    "Tensor, Tensor, Tensor, int64_t, float, Tensor",
+    aclnnSmoothL1LossBackward=_checked(aten.smooth_l1_loss_backward),
+)
+each("Tensor, Tensor, int64_t, bool, Tensor", aclnnKlDiv=_kl_div)
+each(
+    "Tensor, Tensor, Tensor, int64_t, bool, Tensor",
+    aclnnKlDivBackward=_kl_div_backward,
+    aclnnKlDivTargetBackward=_kl_div_target_backward,
+)
+
+
+@kernel
+def aclnnBinaryCrossEntropyWithLogitsBackward(
+    gradOutput: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weightOptional: Tensor,
+    posWeightOptional: Tensor,
+    reduction: int64_t,
+    out: Tensor,
+):
+    probability = torch.sigmoid(self)
+    if posWeightOptional is None:
+        slope = probability - target
+    else:
+        positive = posWeightOptional * target
+        slope = (positive + 1 - target) * probability - positive
+    if weightOptional is not None:
+        slope = slope * weightOptional
+    write(out, slope * _share(gradOutput, self, reduction))
+
+
+@kernel
+def aclnnNLLLoss(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor,
+    reduction: int64_t,
+    ignoreIndex: int64_t,
+    out: Tensor,
+    totalWeightOut: Tensor,
+):
+    known(reduction, _REDUCTIONS)
+    results = aten.nll_loss_forward(self, as_index(target), weight, reduction, ignoreIndex)
+    write_all((out, totalWeightOut), results)
+
+
+@kernel
+def aclnnNLLLossBackward(
+    gradOutput: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor,
+    reduction: int64_t,
+    ignoreIndex: int64_t,
+    totalWeight: Tensor,
+    out: Tensor,
+):
+    known(reduction, _REDUCTIONS)
+    total = totalWeight.reshape(())
+    arguments = self, as_index(target), weight, reduction, ignoreIndex, total
+    write(out, aten.nll_loss_backward(gradOutput, *arguments))
+
+
+@kernel
+def aclnnNLLLoss2d(
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor,
+    reduction: int64_t,
+    ignoreIndex: int64_t,
+    out: Tensor,
+    totalWeightOut: Tensor,
+):
+    known(reduction, _REDUCTIONS)
+    results = aten.nll_loss2d_forward(self, as_index(target), weight, reduction, ignoreIndex)
+    write_all((out, totalWeightOut), results)
+
+
+@kernel
+def aclnnNLLLoss2dBackward(
+    gradOutput: Tensor,
+    self: Tensor,
+    target: Tensor,
+    weight: Tensor,
+    reduction: int64_t,
+    ignoreIndex: int64_t,
+    totalWeight: Tensor,
+    out: Tensor,
+):
+    known(reduction, _REDUCTIONS)
+    total = totalWeight.reshape(())
+    arguments = self, as_index(target), weight, reduction, ignoreIndex, total
+    write(out, aten.nll_loss2d_backward(gradOutput, *arguments))
+
+
+@kernel
+def aclnnMultilabelMarginLoss(
+    self: Tensor, target: Tensor, reduction: int64_t, out: Tensor, isTarget: Tensor
+):
+    known(reduction, _REDUCTIONS)
+    results = aten.multilabel_margin_loss_forward(self, as_index(target), reduction)
+    write_all((out, isTarget), results)
+
+
+@kernel
+def aclnnCtcLoss(
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: IntArray,
+    targetlengths: IntArray,
+    blank: int64_t,
+    zeroInfinity: bool,
+    negLogLikelihoodOut: Tensor,
+    logAlphaOut: Tensor,
+):
+    results = aten._ctc_loss(logProbs, targets, inputLengths, targetlengths, blank, zeroInfinity)
+    write(negLogLikelihoodOut, results[0])
+    logAlphaOut.zero_()  # its last dimension is rounded up to a multiple of eight
+    write(logAlphaOut[..., : results[1].shape[-1]], results[1])
+
+
+@kernel
+def aclnnCtcLossBackward(
+    gradOut: Tensor,
+    logProbs: Tensor,
+    targets: Tensor,
+    inputLengths: IntArray,
+    targetLengths: IntArray,
+    negLogLikelihood: Tensor,
+    logAlpha: Tensor,
+    blank: int64_t,
+    zeroInfinity: bool,
+    out: Tensor,
+):
+    lengths = inputLengths, targetLengths
+    alpha = logAlpha[..., : 2 * max(targetLengths) + 1].contiguous()
+    results = negLogLikelihood, alpha, blank, zeroInfinity
+    write(out, aten._ctc_loss_backward(gradOut, logProbs, targets, *lengths, *results))

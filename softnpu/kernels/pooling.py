@@ -1,0 +1,253 @@
+"""Pooling and its backwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from . import kernel
+from ._tools import as_index, aten, each, write, write_all
+
+if TYPE_CHECKING:
+    from ._types import IntArray, Tensor, int8_t, int64_t
+
+
+each("Tensor, IntArray, Tensor", aclnnAdaptiveAvgPool2d=aten._adaptive_avg_pool2d)
+each("Tensor, IntArray, Tensor", aclnnAdaptiveAvgPool3d=aten._adaptive_avg_pool3d)
+each(
+    "Tensor, Tensor, Tensor",
+    aclnnAdaptiveAvgPool2dBackward=aten._adaptive_avg_pool2d_backward,
+    aclnnAdaptiveAvgPool3dBackward=aten._adaptive_avg_pool3d_backward,
+)
+each(
+    "Tensor, Tensor, Tensor, Tensor",
+    aclnnAdaptiveMaxPool2dBackward=lambda grad, self, indices: aten.adaptive_max_pool2d_backward(
+        grad, self, as_index(indices)
+    ),
+    aclnnAdaptiveMaxPool3dBackward=lambda grad, self, indices: aten.adaptive_max_pool3d_backward(
+        grad, self, as_index(indices)
+    ),
+)
+
+
+@kernel
+def aclnnAdaptiveMaxPool2d(
+    self: Tensor, outputSize: IntArray, outputOut: Tensor, indicesOut: Tensor
+):
+    write_all((outputOut, indicesOut), aten.adaptive_max_pool2d(self, outputSize))
+
+
+@kernel
+def aclnnAdaptiveMaxPool3d(
+    self: Tensor, outputSize: IntArray, outputOut: Tensor, indicesOut: Tensor
+):
+    write_all((outputOut, indicesOut), aten.adaptive_max_pool3d(self, outputSize))
+
+
+def _window(ceil: bool, count_padding: bool, divisor: int) -> tuple:
+    return ceil, count_padding, divisor or None  # torch_npu passes 0 for "no divisor"
+
+
+@kernel
+def aclnnAvgPool2d(
+    self: Tensor,
+    kernelSize: IntArray,
+    strides: IntArray,
+    paddings: IntArray,
+    ceilMode: bool,
+    countIncludePad: bool,
+    divisorOverride: int64_t,
+    cubeMathType: int8_t,
+    out: Tensor,
+):
+    window = _window(ceilMode, countIncludePad, divisorOverride)
+    write(out, aten.avg_pool2d(self, kernelSize, strides, paddings, *window))
+
+
+@kernel
+def aclnnAvgPool2dBackward(
+    gradOutput: Tensor,
+    self: Tensor,
+    kernelSize: IntArray,
+    stride: IntArray,
+    padding: IntArray,
+    ceilMode: bool,
+    countIncludePad: bool,
+    divisorOverride: int64_t,
+    cubeMathType: int8_t,
+    gradInput: Tensor,
+):
+    window = _window(ceilMode, countIncludePad, divisorOverride)
+    place = kernelSize, stride, padding
+    write(gradInput, aten.avg_pool2d_backward(gradOutput, self, *place, *window))
+
+
+@kernel
+def aclnnAvgPool3d(
+    self: Tensor,
+    kernelSize: IntArray,
+    stride: IntArray,
+    padding: IntArray,
+    ceilMode: bool,
+    countIncludePad: bool,
+    divisorOverride: int64_t,
+    out: Tensor,
+):
+    window = _window(ceilMode, countIncludePad, divisorOverride)
+    write(out, aten.avg_pool3d(self, kernelSize, stride, padding, *window))
+
+
+@kernel
+def aclnnAvgPool3dBackward(
+    gradOutput: Tensor,
+    self: Tensor,
+    kernelSize: IntArray,
+    stride: IntArray,
+    padding: IntArray,
+    ceilMode: bool,
+    countIncludePad: bool,
+    divisorOverride: int64_t,
+    output: Tensor,
+):
+    window = _window(ceilMode, countIncludePad, divisorOverride)
+    place = kernelSize, stride, padding
+    write(output, aten.avg_pool3d_backward(gradOutput, self, *place, *window))
+
+
+@kernel
+def aclnnMaxPool2dWithIndices(
+    self: Tensor,
+    kernelSize: IntArray,
+    stride: IntArray,
+    padding: IntArray,
+    dilation: IntArray,
+    ceilMode: bool,
+    out: Tensor,
+    indices: Tensor,
+):
+    place = kernelSize, stride, padding, dilation, ceilMode
+    write_all((out, indices), aten.max_pool2d_with_indices(self, *place))
+
+
+@kernel
+def aclnnMaxPool2dWithIndicesBackward(
+    gradOutput: Tensor,
+    self: Tensor,
+    indices: Tensor,
+    kernelSize: IntArray,
+    stride: IntArray,
+    padding: IntArray,
+    dilation: IntArray,
+    ceilMode: bool,
+    gradInput: Tensor,
+):
+    place = kernelSize, stride, padding, dilation, ceilMode, as_index(indices)
+    write(gradInput, aten.max_pool2d_with_indices_backward(gradOutput, self, *place))
+
+
+@kernel
+def aclnnMaxPool2dWithMask(
+    self: Tensor,
+    kernelSize: IntArray,
+    stride: IntArray,
+    padding: IntArray,
+    dilation: IntArray,
+    ceilMode: bool,
+    out: Tensor,
+    indices: Tensor,
+):
+    # The chip's mask has a layout of its own, for this operator's backward only. Here a row
+    # for each place in the window holds a byte for each window: 1 where the maximum is.
+    place = kernelSize, stride, padding, dilation, ceilMode
+    result, chosen = aten.max_pool2d_with_indices(self, *place)
+    write(out, result)
+    if indices.dtype != torch.int8:
+        raise NotImplementedError("aclnnMaxPool2dWithMask with an output for the indices")
+    rows = _window_places(self, out, place) == chosen.flatten(-2).unsqueeze(-2)
+    indices.zero_()
+    indices[..., : rows.shape[-1]] = rows
+
+
+def _window_places(self: Tensor, out: Tensor, place: tuple) -> Tensor:
+    """The index in the image of each place in the window (rows) of each window (columns)."""
+    kernel, stride, padding, dilation, _ = place
+    axes = [
+        torch.arange(kernel[i]).reshape(-1, 1) * dilation[i]
+        + torch.arange(out.shape[i - 2]) * stride[i]
+        - padding[i]
+        for i in range(2)
+    ]
+    height, width = self.shape[-2:]
+    rows = axes[0].reshape(kernel[0], 1, -1, 1)
+    columns = axes[1].reshape(1, kernel[1], 1, -1)
+    inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
+    places = torch.where(inside, rows * width + columns, -1)
+    return places.reshape(kernel[0] * kernel[1], -1)
+
+
+@kernel
+def aclnnMaxPool2dWithMaskBackward(
+    gradOutput: Tensor,
+    self: Tensor,
+    indices: Tensor,
+    kernelSize: IntArray,
+    stride: IntArray,
+    padding: IntArray,
+    dilation: IntArray,
+    ceilMode: bool,
+    gradInput: Tensor,
+):
+    place = kernelSize, stride or kernelSize, padding, dilation, ceilMode
+    places = _window_places(self, gradOutput, place)
+    rows = indices[..., : places.shape[-1]].bool()
+    chosen = torch.where(rows, places, -1).amax(-2).reshape(gradOutput.shape)
+    write(gradInput, aten.max_pool2d_with_indices_backward(gradOutput, self, *place, chosen))
+
+
+@kernel
+def aclnnMaxPool3dWithArgmax(
+    self: Tensor,
+    kernelSize: IntArray,
+    stride: IntArray,
+    padding: IntArray,
+    dilation: IntArray,
+    ceilMode: bool,
+    out: Tensor,
+    indices: Tensor,
+):
+    place = kernelSize, stride, padding, dilation, ceilMode
+    write_all((out, indices), aten.max_pool3d_with_indices(self, *place))
+
+
+@kernel
+def aclnnMaxPool3dWithArgmaxBackward(
+    gradOutput: Tensor,
+    self: Tensor,
+    indices: Tensor,
+    kernelSize: IntArray,
+    stride: IntArray,
+    padding: IntArray,
+    dilation: IntArray,
+    ceilMode: bool,
+    gradInput: Tensor,
+):
+    place = kernelSize, stride, padding, dilation, ceilMode, as_index(indices)
+    write(gradInput, aten.max_pool3d_with_indices_backward(gradOutput, self, *place))
+
+
+@kernel
+def aclnnMaxUnpool2d(self: Tensor, indices: Tensor, outputSize: IntArray, out: Tensor):
+    write(out, aten.max_unpool2d(self, as_index(indices), outputSize))
+
+
+@kernel
+def aclnnMaxUnpool3d(
+    self: Tensor,
+    indices: Tensor,
+    outputSize: IntArray,
+    stride: IntArray,
+    padding: IntArray,
+    outRef: Tensor,
+):
+    write(outRef, aten.max_unpool3d(self, as_index(indices), outputSize, stride, padding))

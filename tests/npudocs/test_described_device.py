@@ -1,0 +1,151 @@
+"""The device question, with a torch that answers as the test says."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import pytest
+from tinyproject import OFF, SILICON, SOFTWARE, Project
+
+from npudocs import device
+from npudocs.device import Device, DeviceError
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
+    """Let torch, torch_npu and softnpu answer what the returned namespace says."""
+    answers = types.SimpleNamespace(accelerator="npu", name="softnpu Ascend910B3", software=True)
+    torch = types.ModuleType("torch")
+    torch.__version__ = "2.13.0+cpu"
+    torch.accelerator = types.SimpleNamespace(
+        current_accelerator=lambda: (
+            answers.accelerator and types.SimpleNamespace(type=answers.accelerator)
+        )
+    )
+    torch.npu = types.SimpleNamespace(get_device_name=lambda: answers.name)
+    softnpu = types.ModuleType("softnpu")
+    softnpu.is_software = lambda: answers.software
+    softnpu.fingerprint = lambda: "f00d"
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "softnpu", softnpu)
+    monkeypatch.setattr(device.preflight, "versions_problem", lambda: None)
+    monkeypatch.setattr(device.metadata, "version", lambda name: "2.13.0")
+    monkeypatch.setattr(device, "_cann_version", lambda: "9.1.0")
+    monkeypatch.delenv("NPUDOCS_DEVICE", raising=False)
+    return answers
+
+
+def test_software(fake: types.SimpleNamespace) -> None:
+    found = device.describe()
+    assert (found.kind, found.soc, found.softnpu, found.cann) == (
+        "software",
+        "Ascend910B3",
+        "f00d",
+        "",
+    )
+    assert "software NPU (no chip)" in found.words
+
+
+def test_silicon(fake: types.SimpleNamespace) -> None:
+    fake.name, fake.software = "Ascend910_9391", False
+    found = device.describe()
+    assert (found.kind, found.soc, found.cann) == ("silicon", "Ascend910_9391", "9.1.0")
+    assert "soft" not in found.words
+
+
+@pytest.mark.parametrize(("name", "software"), [("Ascend910B1", True), ("softnpu", False)])
+def test_name_and_library_that_disagree_are_refused(
+    fake: types.SimpleNamespace, name: str, software: bool
+) -> None:
+    fake.name, fake.software = name, software
+    with pytest.raises(DeviceError, match="Refusing"):
+        device.describe()
+
+
+@pytest.mark.parametrize(("accelerator", "found"), [(None, "none"), ("cuda", "'cuda'")])
+def test_no_npu_says_what_to_do(
+    fake: types.SimpleNamespace, accelerator: str | None, found: str
+) -> None:
+    fake.accelerator = accelerator
+    with pytest.raises(DeviceError, match=f"accelerator found is {found}.*set_env.sh"):
+        device.describe()
+
+
+def test_versions_are_compared_before_anything_is_imported(
+    fake: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr(device.preflight, "versions_problem", lambda: "they do not match")
+    with pytest.raises(DeviceError, match="they do not match"):
+        device.describe()
+
+
+def test_torch_that_cannot_be_imported(
+    fake: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(DeviceError, match="torch cannot be imported here"):
+        device.describe()
+
+
+def test_off_and_unknown_wish(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "1")
+    monkeypatch.setenv("NPUDOCS_DEVICE", "off")
+    assert device.describe() == Device("off")
+    monkeypatch.setenv("NPUDOCS_DEVICE", "cpu")
+    with pytest.raises(DeviceError, match="only value is 'off'"):
+        device.describe()
+
+
+def test_every_field_changes_the_stamp() -> None:
+    device = Device("software")
+    fields = ("kind", "name", "soc", "torch", "torch_npu", "cann", "softnpu", "python")
+    stamps = {Device(**{"kind": "software", field: "other"}).stamp() for field in fields}
+    assert len(stamps | {device.stamp()}) == 9
+
+
+def test_pages_name_the_device_and_never_alike(project: Project) -> None:
+    project.page("```{doctest}\n>>> 1\n1\n```\n\n```{device}\n```\n")
+    texts = {}
+    for kind, arguments in (("software", SOFTWARE), ("silicon", SILICON), ("off", OFF)):
+        project.device(arguments)
+        if kind != "off":
+            # Another device's doctests are not this one's.
+            project.build()
+            assert "Executed on" not in project.read("html/page.html").split("<table")[0]
+            project.build("doctest")
+        result = project.build()
+        assert result.code == 0, result.output
+        texts[kind] = project.read("html/page.html")
+        assert f"npudocs-banner npudocs-{kind}" in texts[kind]
+    assert "Executed on softnpu, the software NPU (no chip), as Ascend910B1" in texts["software"]
+    assert "Ascend910B1 (emulated)" in texts["software"]
+    assert "Executed on an Ascend chip" in texts["silicon"]
+    assert "softnpu" not in texts["silicon"]
+    assert "not executed in this build" in texts["off"]
+
+
+def test_changed_block_is_not_shown_as_executed(project: Project) -> None:
+    project.page("```{doctest}\n>>> 1\n1\n```\n")
+    project.build("doctest")
+    project.build()
+    assert "Executed on softnpu" in project.read("html/page.html")
+    project.page("```{doctest}\n>>> 2\n2\n```\n")
+    project.build()
+    assert "Executed on softnpu" not in project.read("html/page.html")
+
+
+def test_build_without_a_device_ends_with_one_message(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing() -> Device:
+        raise DeviceError("what to do")
+
+    monkeypatch.setattr(device, "describe", nothing)
+    conf = project.root / "conf.py"
+    conf.write_text(conf.read_text().replace("npudocs_device =", "unused ="))
+    result = project.build()
+    assert result.code == 1
+    assert "npudocs: what to do" in result.output
+    assert "Traceback" not in result.output

@@ -1,0 +1,356 @@
+"""``make doctest`` on tiny projects: what is executed, counted, and said where."""
+
+from __future__ import annotations
+
+import pytest
+from tinyproject import OFF, Project
+
+
+def test_both_styles_run_and_are_counted(project: Project) -> None:
+    project.page("""
+        ```{doctest}
+        >>> x = 1 + 1
+        >>> x
+        2
+        ```
+
+        ```{testcode}
+        for _ in range(2):
+            print(x)
+        ```
+
+        ```{testoutput}
+        2
+        2
+        ```
+        """)
+    result = project.build("doctest")
+    assert result.code == 0, result.output
+    assert "2 passed, 0 failed, 0 skipped" in result.output.splitlines()
+    records = project.json("doctest/results.json")["blocks"]
+    assert [(r["page"], r["line"], r["kind"], r["outcome"]) for r in records] == [
+        ("docs/page.md", 4, "doctest", "passed"),
+        ("docs/page.md", 10, "testcode", "passed"),
+    ]
+
+
+def test_wrong_output_fails_with_the_line_of_the_statement(project: Project) -> None:
+    project.page("""
+        ```{doctest}
+        >>> x = 1
+
+        >>> x + 1
+        3
+        ```
+        """)
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "docs/page.md:6: ERROR" in result.output
+    assert "Expected:\n    3\nGot:\n    2\n" in result.output
+    assert "0 passed, 1 failed, 0 skipped" in result.output.splitlines()
+    assert project.json("doctest/results.json")["blocks"][0]["line"] == 6
+
+
+def test_testcode_that_raises_names_its_own_line(project: Project) -> None:
+    project.page("""
+        Some text.
+
+        ```{testcode}
+        x = 0
+        if True:
+            1 / x
+        ```
+        """)
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "docs/page.md:8: ERROR" in result.output
+    assert 'File "docs/page.md", line 8, in <module>' in result.output
+    assert "ZeroDivisionError" in result.output
+
+
+def test_testcode_with_wrong_output_names_its_first_line(project: Project) -> None:
+    project.page("""
+        ```{testcode}
+        :hide:
+
+        print(1)
+        ```
+
+        ```{testoutput}
+        2
+        ```
+        """)
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "docs/page.md:6: ERROR" in result.output
+
+
+def test_lines_hold_in_nested_directives_and_rst(project: Project) -> None:
+    project.write(
+        "docs/nested.md",
+        """\
+        # Nested
+
+        ````{note}
+        Text.
+
+        ```{doctest}
+        >>> 1
+        2
+        ```
+        ````
+        """,
+    )
+    project.write(
+        "docs/plain.rst",
+        """\
+        Plain
+        =====
+
+        .. testcode::
+
+           a = 1
+           raise KeyError(a)
+
+        >>> 5
+        6
+        """,
+    )
+    result = project.build("doctest")
+    for place in ("docs/nested.md:7", "docs/plain.rst:7", "docs/plain.rst:9"):
+        assert f"{place}: ERROR" in result.output
+
+
+def test_syntax_error_names_its_line(project: Project) -> None:
+    project.page("""
+        ```{testcode}
+        x = 1
+        y = = 2
+        ```
+        """)
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "SyntaxError" in result.output
+    assert 'File "docs/page.md", line 5' in result.output
+
+
+def test_wrong_expected_error_text_fails(project: Project) -> None:
+    page = """
+        ```{{doctest}}
+        >>> int("a")
+        Traceback (most recent call last):
+        ...
+        ValueError: {text}
+        ```
+        """
+    project.page(page.format(text="invalid literal for int() with base 10: 'a'"))
+    assert project.build("doctest").code == 0
+    project.page(page.format(text="another text"))
+    assert project.build("doctest").code != 0
+
+
+def test_skip_is_counted_with_page_line_and_reason(project: Project) -> None:
+    project.page("""
+        ```{doctest}
+        :skipif: True
+        :reason: needs two devices
+
+        >>> 1
+        2
+        ```
+
+        ```{testcode}
+        :skipif: torch.tensor(1).item() == 1
+        :reason: another reason
+
+        print(1)
+        ```
+
+        ```{testoutput}
+        2
+        ```
+
+        ```{doctest}
+        :reason: not stable
+
+        >>> 3  # doctest: +SKIP
+        4
+        ```
+        """)
+    project.write("docs/good.md", "# Good\n\n```{doctest}\n>>> 1\n1\n```\n")
+    result = project.build("doctest")
+    assert result.code == 0, result.output
+    assert "1 passed, 0 failed, 3 skipped" in result.output.splitlines()
+    assert "docs/page.md:7  needs two devices" in result.output
+    assert "1 only skipped, 1 passed" in result.output
+
+
+def test_condition_that_does_not_hold_does_not_skip(project: Project) -> None:
+    project.page("""
+        ```{doctest}
+        :skipif: False
+        :reason: never
+
+        >>> 1
+        1
+        ```
+        """)
+    assert "1 passed, 0 failed, 0 skipped" in project.build("doctest").output
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("```{doctest}\n:skipif: False\n\n>>> 1\n1\n```", "a skip needs a reason"),
+        ("```{testcode}\n:skipif: True\n\nx = 1\n```", "a skip needs a reason"),
+        ("```{doctest}\n>>> 1  # doctest: +SKIP\n```", "needs a reason"),
+        ("```{doctest}\n:reason: r\n\n>>> 1  # doctest: +SKIP\n>>> 2\n2\n```", "split the block"),
+        ("```{testcode}\nprint(1)\n```\n\n```{testoutput}\n:options: +SKIP\n\n2\n```", "a reason"),
+        ("```{testoutput}\n1\n```", "follows no testcode"),
+        ("```{doctest}\nx = 1\n```", "no line that begins with '>>>'"),
+        ("```{doctest}\n>>>1\n1\n```", "malformed"),
+        ("```{doctest}\n:pyversion: ==3\n\n>>> 1\n1\n```", "pyversion"),
+    ],
+)
+def test_block_that_hides_something_fails(project: Project, block: str, message: str) -> None:
+    project.write("docs/page.md", f"# Page\n\n{block}\n\n```{{doctest}}\n>>> 1\n1\n```\n")
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "docs/page.md" in result.output
+    assert message in result.output
+
+
+def test_nothing_executed_is_a_failure(project: Project) -> None:
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "no block was executed" in result.output
+
+
+def test_names_live_on_within_a_page_and_not_beyond(project: Project) -> None:
+    project.write("docs/a.md", "# A\n\n```{doctest}\n>>> left = 1\n```\n")
+    project.write("docs/b.md", "# B\n\n```{doctest}\n>>> left\n1\n```\n")
+    result = project.build("doctest")
+    assert "docs/b.md:4: ERROR" in result.output
+    assert "NameError" in result.output
+
+
+def test_groups_and_setup(project: Project) -> None:
+    project.page("""
+        ```{testsetup} *
+        base = 10
+        ```
+
+        ```{doctest} one
+        >>> x = base
+        ```
+
+        ```{doctest} two
+        >>> "x" in globals(), base
+        (False, 10)
+        ```
+        """)
+    result = project.build("doctest")
+    assert result.code == 0, result.output
+    assert {r["group"] for r in project.json("doctest/results.json")["blocks"]} == {"one", "two"}
+
+
+def test_failing_setup_is_a_failure(project: Project) -> None:
+    project.page("""
+        ```{testsetup}
+        1 / 0
+        ```
+
+        ```{doctest}
+        >>> 1
+        1
+        ```
+        """)
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "1 passed, 1 failed, 0 skipped" in result.output.splitlines()
+
+
+def test_level_left_open_fails_its_page_only(project: Project) -> None:
+    project.write(
+        "docs/a.md",
+        """\
+        # A
+
+        ```{doctest}
+        >>> import torch.autograd.forward_ad as fwAD
+        >>> level = fwAD.enter_dual_level()
+        ```
+        """,
+    )
+    project.write(
+        "docs/b.md",
+        """\
+        # B
+
+        ```{doctest}
+        >>> import torch.autograd.forward_ad as fwAD
+        >>> level = fwAD.enter_dual_level()
+        ```
+
+        ```{doctest}
+        >>> fwAD.exit_dual_level()
+        ```
+        """,
+    )
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "docs/a.md:4: ERROR: This block opens forward-AD level 0" in result.output
+    assert "docs/b.md" not in [
+        r["page"]
+        for r in project.json("doctest/results.json")["blocks"]
+        if r["outcome"] == "failed"
+    ]
+
+
+def test_torch_state_is_reset_and_seeded_between_pages(project: Project) -> None:
+    project.write(
+        "docs/a.md",
+        """\
+        # A
+
+        ```{doctest}
+        >>> import torch
+        >>> first = torch.rand(1).item()
+        >>> torch.set_default_dtype(torch.float64)
+        >>> _ = torch.set_grad_enabled(False)
+        ```
+        """,
+    )
+    project.write(
+        "docs/b.md",
+        """\
+        # B
+
+        ```{doctest}
+        >>> import torch
+        >>> _ = torch.manual_seed(0)
+        >>> seeded = torch.rand(1).item()
+        >>> torch.get_default_dtype(), torch.is_grad_enabled()
+        (torch.float32, True)
+        ```
+        """,
+    )
+    result = project.build("doctest")
+    assert result.code == 0, result.output
+
+
+def test_device_off_is_refused(project: Project) -> None:
+    project.device(OFF)
+    project.page("```{doctest}\n>>> 1\n1\n```\n")
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "without DEVICE=off" in result.output
+
+
+def test_red_build_stays_red(project: Project) -> None:
+    project.page("```{code-block} python\nx = 1\n```\n\n{ref}`nowhere`\n")
+    for _ in range(2):
+        result = project.build()
+        assert result.code != 0
+        assert "is not executed" in result.output
+        assert "undefined label" in result.output

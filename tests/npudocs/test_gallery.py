@@ -1,0 +1,146 @@
+"""The gallery on tiny projects: failures, what is reused and what never is."""
+
+from __future__ import annotations
+
+from tinyproject import OFF, SILICON, SOFTWARE, Project
+
+PLOT = """
+    import matplotlib.pyplot as plt
+
+    print("printed by the script")
+    plt.plot([1, 2])
+    """
+
+
+def _results(project: Project) -> dict[str, dict]:
+    return {entry["script"]: entry for entry in project.json("gallery/results.json")["scripts"]}
+
+
+def test_scripts_run_once_and_results_are_carried_over(project: Project) -> None:
+    project.script("one", PLOT)
+    first = project.build()
+    assert first.code == 0, first.output
+    assert "1 scripts executed in" in first.output
+    one = _results(project)["examples/one.py"]
+    assert (one["outcome"], one["unchanged"]) == ("passed", False)
+    project.script("two")
+    second = project.build()
+    assert second.code == 0, second.output
+    assert "1 unchanged" in second.output
+    again = _results(project)
+    assert again["examples/one.py"] == {**one, "unchanged": True}
+    assert again["examples/two.py"]["unchanged"] is False
+
+
+def test_every_failing_script_is_named_with_file_line_and_message(project: Project) -> None:
+    project.script("one", "x = 1\nassert x == 2, 'the message'")
+    project.script("two", "1 / 0")
+    project.script("three")
+    for _ in range(2):
+        result = project.build()
+        assert result.code != 0
+        assert "examples/one.py:13: ERROR: AssertionError: the message" in result.output
+        assert "examples/two.py:12: ERROR: ZeroDivisionError: division by zero" in result.output
+    outcomes = {name: entry["outcome"] for name, entry in _results(project).items()}
+    assert outcomes == {
+        "examples/one.py": "failed",
+        "examples/two.py": "failed",
+        "examples/three.py": "passed",
+    }
+
+
+def test_level_left_open_fails_its_script_only(project: Project) -> None:
+    project.script("a", "import torch.autograd.forward_ad as f\n\nf.enter_dual_level()")
+    project.script("b", "import torch.autograd.forward_ad as f\n\nwith f.dual_level():\n    pass")
+    for _ in range(2):
+        result = project.build()
+        assert result.code != 0
+        assert "examples/a.py:1: ERROR: forward-AD level 0 is left open" in result.output
+        results = _results(project)
+        assert results["examples/a.py"]["outcome"] == "failed"
+        assert results["examples/b.py"]["outcome"] == "passed"
+
+
+def test_scripts_are_seeded(project: Project) -> None:
+    code = "import torch\n\nx = torch.rand(1).item()\ntorch.manual_seed(0)\nassert x == torch.rand(1).item()"
+    project.script("one", "import torch\n\ntorch.set_default_dtype(torch.float64)")
+    project.script("two", code)
+    result = project.build()
+    assert result.code == 0, result.output
+
+
+def test_another_device_runs_everything_again(project: Project) -> None:
+    project.script("one", PLOT)
+    assert "1 scripts executed" in project.build().output
+    left = project.root / "docs/gallery/images/sphx_glr_one_009.png"
+    left.write_bytes(b"")
+    project.device(SOFTWARE.replace("f00", "another"))
+    assert "1 scripts executed" in project.build().output
+    assert not left.exists()
+    project.device(SILICON)
+    assert "1 scripts executed" in project.build().output
+    assert "npudocs-silicon" in project.read("html/gallery/one.html")
+    assert "softnpu" not in project.read("html/gallery/one.html")
+
+
+def test_killed_build_is_not_taken_for_a_result(project: Project) -> None:
+    project.script("one")
+    project.build()
+    (project.root / "docs/gallery/results.json").unlink()
+    assert "1 scripts executed" in project.build().output
+
+
+def test_page_of_deleted_script_goes(project: Project) -> None:
+    project.script("one", PLOT)
+    project.script("two")
+    project.build()
+    assert "One" in project.read("html/gallery/index.html").title()
+    (project.root / "examples/one.py").unlink()
+    project.page("```{doctest}\n>>> 1\n1\n```\n")
+    for builder in ("doctest", "html"):
+        result = project.build(builder)
+        assert result.code == 0, result.output
+    assert not (project.root / "build/html/gallery/one.html").exists()
+    assert not list((project.root / "docs/gallery").rglob("*one*"))
+    assert list(_results(project)) == ["examples/two.py"]
+
+
+def test_device_off_executes_nothing_and_shows_nothing_stale(project: Project) -> None:
+    project.script("one", PLOT)
+    project.page("```{doctest}\n>>> 1\n1\n```\n")
+    assert project.build("doctest").code == 0
+    assert project.build().code == 0
+    assert "printed by the script</" in project.read("html/gallery/one.html").replace("\n", "")
+    assert "Executed on softnpu" in project.read("html/page.html")
+    project.device(OFF)
+    result = project.build()
+    assert result.code == 0, result.output
+    for page in ("gallery/one", "page"):
+        text = project.read(f"html/{page}.html")
+        assert "Not executed in this build" in text
+        assert "Executed on softnpu" not in text
+    assert "sphx_glr_one_001" not in project.read("html/gallery/one.html")
+    assert not list((project.root / "build/html").rglob("sphx_glr_one_001*"))
+    assert _results(project)["examples/one.py"]["outcome"] == "not executed"
+    project.device(SOFTWARE)
+    assert "1 scripts executed" in project.build().output
+
+
+def test_doctest_builder_runs_no_script(project: Project) -> None:
+    project.script("one", "raise SystemError")
+    project.page("```{doctest}\n>>> 1\n1\n```\n")
+    result = project.build("doctest")
+    assert result.code == 0, result.output
+    assert project.build().code != 0
+
+
+def test_minigallery_works_in_markdown_and_is_never_empty(project: Project) -> None:
+    project.script("one", "import torch\n\ntorch.ones(1)")
+    project.page("```{minigallery} torch.ones\n```\n")
+    result = project.build()
+    assert result.code == 0, result.output
+    assert 'href="gallery/one.html' in project.read("html/page.html")
+    project.page("```{minigallery} torch.zeros\n```\n")
+    result = project.build()
+    assert result.code != 0
+    assert "docs/page.md:3: ERROR: no script in the gallery uses torch.zeros" in result.output

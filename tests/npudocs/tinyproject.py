@@ -1,0 +1,104 @@
+"""A tiny real Sphinx project a test: it writes pages and scripts, builds them and reads what came out."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sphinx.cmd.build import build_main
+
+CONF = """
+from npudocs import gallery
+from npudocs.device import Device
+
+npudocs_device = Device({device})
+extensions = ["myst_parser", "npudocs"]
+html_theme = "basic"
+html_math_renderer = "mathml"
+highlight_language = "none"
+sphinx_gallery_conf = gallery.configuration()
+npudocs_inventories = {{"torch": ("https://docs.example/", "inventory.txt")}}
+"""
+SOFTWARE = "'software', 'softnpu', 'Ascend910B1', '2.13.0', '2.13.0', '', 'f00', '3.11.7'"
+SILICON = "'silicon', 'Ascend910B1', 'Ascend910B1', '2.13.0', '2.13.0', '9.1.0', '', '3.11.7'"
+OFF = "'off'"
+
+SCRIPT = '''
+"""
+{title}
+=======
+
+Text of the script.
+
+.. verifies::
+   :apis: torch.Tensor
+   :items: {items}
+"""
+
+{code}
+'''
+
+
+@dataclass
+class Result:
+    """What one build ended with."""
+
+    code: int
+    output: str
+
+
+class Project:
+    """A project in a folder of its own."""
+
+    def __init__(self, root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        self.root, self.capfd = root, capfd
+        self.device(SOFTWARE)
+        self.write("docs/inventory.txt", "py:class torch.Tensor tensors.html#$\n")
+        self.write("examples/GALLERY_HEADER.rst", "Gallery\n=======\n")
+        self.write("docs/about.md", "# About\n")
+        self.write("docs/index.md", "# Home\n\n```{toctree}\n:glob:\n*\ngallery/index\n```\n")
+
+    def write(self, name: str, text: str) -> Path:
+        """Write one file; the text may be indented."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return path
+
+    def device(self, arguments: str) -> None:
+        """Say what executes the pages from now on."""
+        self.write("conf.py", CONF.format(device=arguments))
+
+    def page(self, text: str) -> None:
+        """Write docs/page.md; its text begins in line 3."""
+        self.write("docs/page.md", "# Page\n\n" + textwrap.dedent(text).lstrip("\n"))
+
+    def script(self, name: str, code: str = "assert True", items: str = "1") -> None:
+        """Write examples/NAME.py with this code."""
+        text = SCRIPT.format(title=name, items=items, code=textwrap.dedent(code).strip())
+        self.write(f"examples/{name}.py", text.lstrip("\n"))
+
+    def build(self, builder: str = "html") -> Result:
+        """Build as the Makefile does, and return the exit code and all output."""
+        self.capfd.readouterr()
+        root = self.root
+        flags = ["-n", "-W", "--keep-going", "-c", str(root), "-b", builder]
+        try:
+            code = build_main([*flags, str(root / "docs"), str(root / "build" / builder)])
+        except SystemExit as stop:
+            print(stop.code)
+            code = 1
+        captured = self.capfd.readouterr()
+        return Result(code, captured.out + captured.err)
+
+    def read(self, name: str) -> str:
+        """Return a built file's text."""
+        return (self.root / "build" / name).read_text(encoding="utf-8")
+
+    def json(self, name: str) -> Any:
+        """Return a built JSON file's content."""
+        return json.loads(self.read(name))

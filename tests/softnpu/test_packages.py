@@ -1,0 +1,79 @@
+"""Pairs of torch and torch_npu that cannot work are refused before they are imported."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from programs import ROOT, command
+
+from softnpu import packages
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Pretends that these versions are installed."""
+
+    def pretend(torch, torch_npu, cuda=None):
+        versions = {"torch": torch, "torch_npu": torch_npu}
+        monkeypatch.setattr(packages, "_version", versions.get)
+        monkeypatch.setattr(packages, "_cuda_of_torch", lambda: cuda)
+
+    return pretend
+
+
+@pytest.mark.parametrize(
+    ("torch", "torch_npu", "cuda"),
+    [
+        ("2.13.0+cpu", "2.13.0", None),
+        ("2.7.1", "2.7.1.post11", None),
+        ("2.7.1+cu126", "2.7.1.post2", "12.6"),
+    ],
+)
+def test_a_pair_that_works_is_taken(installed, torch, torch_npu, cuda):
+    installed(torch, torch_npu, cuda)
+    assert packages.problem() is None
+
+
+def test_other_versions_are_refused(installed):
+    installed("2.14.1+cpu", "2.13.0")
+    assert "torch 2.14.1+cpu and torch_npu 2.13.0 do not match" in packages.problem()
+    assert "pip install torch_npu==2.14.1" in packages.problem()
+
+
+def test_a_missing_package_is_named(installed):
+    installed("2.13.0", None)
+    assert packages.problem().startswith("torch_npu not installed for this Python.")
+    installed(None, None)
+    assert packages.problem().startswith("torch and torch_npu not installed")
+
+
+def test_a_cuda_build_beside_which_torch_npu_aborts_is_refused(installed):
+    installed("2.13.0", "2.13.0", "13.0")
+    assert "build for CUDA 13.0, and torch_npu 2.13.0 aborts beside it" in packages.problem()
+    assert "Install the CPU build" in packages.problem()
+
+
+def test_what_torch_was_built_for_is_read_without_importing_it(tmp_path):
+    package = tmp_path / "torch"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise SystemExit('imported')\n")
+    program = "from softnpu import packages; print(packages._cuda_of_torch())"
+    for line, expected in (("= '13.0'", "13.0"), (": Optional[str] = None", "None")):
+        (package / "version.py").write_text(f"__version__ = '2.13.0'\ncuda {line}\n")
+        path = f"{tmp_path}:{ROOT}"
+        done = command([sys.executable, "-c", program], PYTHONPATH=path)
+        assert done.stdout.strip() == expected
+
+
+def test_a_run_ends_with_the_message(tmp_path):
+    for name, version in (("torch", "2.12.0"), ("torch_npu", "2.13.0")):
+        folder = tmp_path / f"{name}-{version}.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        )
+    words = [sys.executable, "-m", "softnpu", "run", "-m", "this"]
+    done = command(words, check=False, PYTHONPATH=f"{tmp_path}:{ROOT}")
+    assert done.returncode == 1
+    assert done.stderr.startswith("softnpu: torch 2.12.0 and torch_npu 2.13.0 do not match")

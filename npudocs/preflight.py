@@ -3,18 +3,15 @@
 Runs with any Python 3.8 or newer and only the standard library:
 
     python3 npudocs/preflight.py venv    # may a virtual environment be made here?
-    python3 npudocs/preflight.py torch   # can the torch that pip would install be used?
     python3 npudocs/preflight.py host    # can this interpreter, with its own torch, build the site?
 """
 
 import importlib.metadata as metadata
 import importlib.util
-import json
 import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -23,7 +20,6 @@ PYTHONS = ((3, 10), (3, 13))
 MACHINES = ("x86_64", "aarch64")
 GLIBC = (2, 28)
 ROOT = Path(__file__).resolve().parent.parent
-REQUIREMENTS = ROOT / "requirements.txt"
 DOCS_REQUIREMENTS = ROOT / "docs" / "requirements.txt"
 
 
@@ -90,35 +86,6 @@ def versions_problem():
     return packages.problem()
 
 
-def download_problem(report=None):
-    """Return why the torch that pip is about to download cannot be used, or None.
-
-    Asks pip, which downloads only a list of dependencies for the answer. Better before than
-    after three gigabytes.
-    """
-    installing = _pip_report() if report is None else report
-    if not any(re.match("nvidia-|cuda-|triton", name) for name in installing):
-        return None
-    return (
-        "pip is about to install a CUDA build of torch, and torch_npu aborts beside one. Tell pip "
-        "where PyTorch's CPU builds are and run make again: put the address of PyTorch's index of "
-        "CPU wheels (choose Linux, pip and CPU on PyTorch's installation page) into "
-        "PIP_EXTRA_INDEX_URL."
-    )
-
-
-def _pip_report():
-    """Return the names of what pip would install; nothing if it cannot tell."""
-    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--quiet", "--report", "-"]
-    torch = next(
-        line for line in REQUIREMENTS.read_text().splitlines() if line.startswith("torch==")
-    )
-    done = subprocess.run([*command, torch], capture_output=True, text=True, check=False)
-    if done.returncode:
-        return []  # pip is too old for a report, or the installation says what is wrong
-    return [entry["metadata"]["name"] for entry in json.loads(done.stdout)["install"]]
-
-
 def docs_problem(requirements=DOCS_REQUIREMENTS, version=metadata.version):
     """Return which packages of docs/requirements.txt are not installed, or None."""
     lines = Path(requirements).read_text(encoding="utf-8").splitlines()
@@ -135,7 +102,6 @@ def docs_problem(requirements=DOCS_REQUIREMENTS, version=metadata.version):
 
 CHECKS = {
     "venv": (python_problem, platform_problem, venv_problem, compiler_problem),
-    "torch": (download_problem,),
     "host": (python_problem, docs_problem, versions_problem),
 }
 

@@ -35,13 +35,19 @@ def activate() -> str:
     if wrong := packages.problem():
         raise SoftNpuError(wrong)
     if real_device():
+        if packages.aborts_beside_cuda():
+            raise SoftNpuError(
+                "torch is a CUDA build here, and torch_npu aborts beside one. Install the CPU "
+                "build of the same torch, as Ascend's installation guide says."
+            )
         return "silicon"
     if "torch_npu" in sys.modules:
         raise SoftNpuError(
             "softnpu.activate() must be called before torch or torch_npu is imported."
         )
     values = environment()
-    for name in build.LIBRARIES:
+    first = [build.PRELOAD] if packages.aborts_beside_cuda() else []
+    for name in (*first, *build.LIBRARIES):
         # By absolute path and global: the wheel's own libraries then find them by name,
         # though LD_LIBRARY_PATH is read only when a process starts.
         path = os.path.join(values["ASCEND_HOME_PATH"], build.LIBRARY_FOLDER, name)
@@ -60,7 +66,11 @@ def environment() -> dict[str, str]:
     soc.memory_bytes()
     soc.check_device_count()
     home = build.cann_home()
-    return {
+    values = {}
+    if packages.aborts_beside_cuda():
+        preload = str(home / build.LIBRARY_FOLDER / build.PRELOAD)
+        values["LD_PRELOAD"] = _prepend("LD_PRELOAD", preload)
+    return values | {
         "ASCEND_HOME_PATH": str(home),  # torch_npu expects what CANN's set_env.sh sets
         "ASCEND_OPP_PATH": str(home / "opp"),
         "LD_LIBRARY_PATH": _prepend("LD_LIBRARY_PATH", str(home / build.LIBRARY_FOLDER)),

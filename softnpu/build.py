@@ -16,6 +16,7 @@ from .errors import SoftNpuError
 
 HERE = Path(__file__).parent
 SOURCES = sorted((HERE / "csrc").glob("*.c"))
+PRELOAD_SOURCE = HERE / "csrc" / "preload" / "beside_cuda.c"
 
 # Libraries that torch_npu links or opens by name and that need no content of
 # their own: a symbol looked up in one of them is found in libascendcl.so.
@@ -28,6 +29,7 @@ EMPTY_LIBRARIES = (
     "libascend_ml.so",
     "libruntime.so",
 )
+PRELOAD = "libsoftnpu_beside_cuda.so"  # see csrc/preload/beside_cuda.c
 LIBRARY_FOLDER = "lib64"
 LIBRARIES = ("libascendcl.so", "libopapi.so", *EMPTY_LIBRARIES)
 # torch_npu checks that a CANN home has these folders.
@@ -61,7 +63,9 @@ def cache_root() -> Path:
 def build_key() -> str:
     """A hash of everything that decides what the libraries are."""
     digest = hashlib.sha256(repr((platform.machine(), FLAGS, _compiler_words())).encode())
-    for path in (*SOURCES, HERE / "csrc" / "softnpu.h", operators.TABLE, HERE / "operators.py"):
+    header = HERE / "csrc" / "softnpu.h"
+    generator = HERE / "operators.py"
+    for path in (*SOURCES, PRELOAD_SOURCE, header, operators.TABLE, generator):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -80,7 +84,7 @@ def _is_whole(folder: Path) -> bool:
 
 def _digest(folder: Path) -> str:
     digest = hashlib.sha256()
-    for name in LIBRARIES:
+    for name in (*LIBRARIES, PRELOAD):
         digest.update((folder / LIBRARY_FOLDER / name).read_bytes())
     return digest.hexdigest()
 
@@ -132,6 +136,7 @@ def _compile_all(compiler: list[str], folder: Path) -> None:
         source = trampolines if name == "libopapi.so" else empty
         # -O0: the trampolines only copy arguments, and compiling 1,600 of them takes longest.
         _run([*base, "-O0", f"-Wl,-soname,{name}", source, *link, "-o", folder / name])
+    _run([*base, PRELOAD_SOURCE, "-ldl", "-o", folder / PRELOAD])
 
 
 def _run(command: list[object]) -> None:

@@ -7,9 +7,9 @@ import re
 from importlib import metadata
 from pathlib import Path
 
-# torch_npu releases that abort the process beside a CUDA build of torch: both register
-# the same key with torch's allocator (seen with the wheels from PyPI).
-ABORT_BESIDE_CUDA = ("2.13.0",)
+# From this release on torch_npu aborts the process beside a CUDA build of torch, unless
+# the library of csrc/preload comes first (seen with 2.13.0 and 2.14.0 from PyPI).
+ABORTS_BESIDE_CUDA = (2, 13)
 
 
 def problem() -> str | None:
@@ -27,15 +27,15 @@ def problem() -> str | None:
             "major.minor.patch. Install the torch_npu made for this torch: "
             f"python -m pip install torch_npu=={_release(torch)}"
         )
-    cuda = _cuda_of_torch()
-    if cuda and _release(torch_npu) in ABORT_BESIDE_CUDA:
-        return (
-            f"torch {torch} is a build for CUDA {cuda}, and torch_npu {torch_npu} aborts beside "
-            "it. Install the CPU build of the same torch, from PyTorch's index of CPU wheels "
-            "(choose pip and CPU on PyTorch's installation page; with make, put that address "
-            "into PIP_EXTRA_INDEX_URL)."
-        )
     return None
+
+
+def aborts_beside_cuda() -> bool:
+    """Whether torch_npu would end the process, since torch is a CUDA build."""
+    torch_npu = _version("torch_npu")
+    if torch_npu is None or _version("torch") is None or _cuda_of_torch() is None:
+        return False
+    return tuple(map(int, _release(torch_npu).split(".")[:2])) >= ABORTS_BESIDE_CUDA
 
 
 def _version(package: str) -> str | None:

@@ -1,11 +1,15 @@
 # Turns the software NPU on in this shell, as CANN's set_env.sh turns a chip on:
 #     source softnpu/set_env.sh
-# The interpreter is python3, or the one that PYTHON names.
-_softnpu_folder="$(cd "$(dirname "${BASH_SOURCE[0]:-${(%):-%x}}")/.." && pwd)"
-if _softnpu_exports="$(PYTHONPATH="$_softnpu_folder${PYTHONPATH:+:$PYTHONPATH}" "${PYTHON:-python3}" -m softnpu export)"; then
+# It asks the interpreter that PYTHON names, else this project's .venv, else python3.
+_softnpu_root="$(cd "$(dirname "${BASH_SOURCE[0]:-${(%):-%x}}")/.." && pwd)"
+_softnpu_python="${PYTHON:-python3}"
+if [ -z "${PYTHON:-}" ] && [ -x "$_softnpu_root/.venv/bin/python" ]; then
+    _softnpu_python="$_softnpu_root/.venv/bin/python"
+fi
+if _softnpu_exports="$(PYTHONPATH="$_softnpu_root${PYTHONPATH:+:$PYTHONPATH}" "$_softnpu_python" -m softnpu export)"; then
     eval "$_softnpu_exports"
-    unset _softnpu_folder _softnpu_exports
+    unset _softnpu_root _softnpu_python _softnpu_exports
 else
-    unset _softnpu_folder _softnpu_exports
+    unset _softnpu_root _softnpu_python _softnpu_exports
     return 1
 fi

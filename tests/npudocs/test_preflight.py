@@ -64,12 +64,6 @@ def test_missing_venv_and_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     assert preflight.compiler_problem(lambda name: f"/bin/{name}") is None
 
 
-def test_a_cuda_build_is_refused_before_it_is_downloaded() -> None:
-    assert preflight.download_problem(["filelock", "sympy", "torch"]) is None
-    problem = preflight.download_problem(["nvidia-cublas", "torch"])
-    assert "PIP_EXTRA_INDEX_URL" in problem
-
-
 def test_versions_are_checked_by_softnpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("softnpu.packages.problem", lambda: "they do not match")
     assert preflight.versions_problem() == "they do not match"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 
 import pytest
 from programs import ROOT, command
 
-from softnpu import packages
+import softnpu
+from softnpu import activation, build, packages
 
 
 @pytest.fixture
@@ -48,10 +50,37 @@ def test_a_missing_package_is_named(installed):
     assert packages.problem().startswith("torch and torch_npu not installed")
 
 
-def test_a_cuda_build_beside_which_torch_npu_aborts_is_refused(installed):
-    installed("2.13.0", "2.13.0", "13.0")
-    assert "build for CUDA 13.0, and torch_npu 2.13.0 aborts beside it" in packages.problem()
-    assert "Install the CPU build" in packages.problem()
+@pytest.mark.parametrize(
+    ("torch_npu", "cuda", "expected"),
+    [
+        ("2.13.0", "13.0", True),
+        ("2.14.0", "13.0", True),
+        ("2.12.0.post3", "12.6", False),
+        ("2.13.0", None, False),
+        (None, None, False),
+    ],
+)
+def test_where_torch_npu_aborts_beside_cuda_is_known(installed, torch_npu, cuda, expected):
+    installed("2.13.0", torch_npu, cuda)
+    assert packages.aborts_beside_cuda() is expected
+
+
+def test_a_cuda_build_is_preloaded_around_for_children(monkeypatch):
+    monkeypatch.setattr(packages, "aborts_beside_cuda", lambda: True)
+    preload = softnpu.environment()["LD_PRELOAD"].split(":")[0]
+    assert preload.endswith("/lib64/libsoftnpu_beside_cuda.so")
+    # Without a CUDA build it changes nothing.
+    command([sys.executable, "-c", "print(1)"], LD_PRELOAD=preload)
+    monkeypatch.setattr(packages, "aborts_beside_cuda", lambda: False)
+    assert "LD_PRELOAD" not in softnpu.environment()
+
+
+def test_a_cuda_build_on_a_real_device_is_refused(monkeypatch):
+    monkeypatch.setattr(packages, "aborts_beside_cuda", lambda: True)
+    monkeypatch.setattr(activation, "DEVICE_NODES", "/dev/null")
+    monkeypatch.setattr(activation, "is_software", lambda: False)
+    with pytest.raises(softnpu.SoftNpuError, match="Install the CPU build of the same torch"):
+        softnpu.activate()
 
 
 def test_what_torch_was_built_for_is_read_without_importing_it(tmp_path):
@@ -77,3 +106,15 @@ def test_a_run_ends_with_the_message(tmp_path):
     done = command(words, check=False, PYTHONPATH=f"{tmp_path}:{ROOT}")
     assert done.returncode == 1
     assert done.stderr.startswith("softnpu: torch 2.12.0 and torch_npu 2.13.0 do not match")
+
+
+def test_only_cuda_gets_a_set_of_its_own():
+    """Everyone else's question for torch's allocator keys is handed on to torch."""
+    name = "_ZN3c1016CachingAllocator26AcceleratorAllocatorConfig14getMutableKeysB5cxx11Ev"
+    folder = build.cann_home() / build.LIBRARY_FOLDER
+    addresses = []
+    for library in ("libc10.so", str(folder / build.PRELOAD)):
+        function = ctypes.CDLL(library)[name]
+        function.restype = ctypes.c_void_p
+        addresses.append(function())
+    assert addresses[0] == addresses[1]

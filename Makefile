@@ -71,7 +71,6 @@ host:
 	@command -v $(BASE_PYTHON) >/dev/null || { echo "There is no $(BASE_PYTHON) here: install Python 3.10 to 3.13, or name one in BASE_PYTHON." >&2; exit 1; }
 	@$(BASE_PYTHON) npudocs/preflight.py venv
 	$(BASE_PYTHON) -m venv .venv
-	@.venv/bin/python npudocs/preflight.py torch
 	.venv/bin/python -m pip install -r requirements.txt
 	@.venv/bin/python npudocs/preflight.py host
 	@touch $@

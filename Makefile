@@ -9,7 +9,10 @@
 SHELL := /bin/bash
 BASE_PYTHON ?= python3
 DEVICE ?=
-NPU_TEST := tests/npu/test_forward_ad_enter_dual_level_unpack_dual.py
+ifneq ($(filter-out off,$(DEVICE)),)
+$(error DEVICE=$(DEVICE): the only value is off)
+endif
+NPU_TESTS := $(sort $(wildcard tests/npu/test_*.py))
 SPHINX := -m sphinx -n -W --keep-going -c . docs
 
 ifeq ($(origin PYTHON),command line)
@@ -29,7 +32,11 @@ endif
 help:
 	@echo "make html      build the site into build/html (executes the pages and the gallery)"
 	@echo "make doctest   execute the code blocks of the pages"
-	@echo "make check     all tests: lint, pytest, doctest, html, the NPU test file"
+	@echo "make check     all tests: lint, pytest, doctest, html, the NPU test files, the evidence"
+	@echo "make record    run all checks on this device and write a record into evidence/"
+	@echo "make matrix    record all versions and products on the software NPU (ARGS=\"2.12.0 A3 --force\")"
+	@echo "make evidence  check what lies in evidence/"
+	@echo "make upstream  write the artefacts for Ascend/pytorch (CHECKOUT=its folder)"
 	@echo "make bench     what the software NPU costs against the CPU"
 	@echo "make clean     remove everything that was built (not .venv)"
 	@echo "Options: PYTHON=python3 (an Ascend host's own), DEVICE=off, BASE_PYTHON=python3.12"
@@ -40,12 +47,13 @@ else
 html: doctest
 endif
 	$(RUN) $(SPHINX) build/html
+	@test -f build/html/verifies.json || { echo "The build ended before it was done. Does a script call sys.exit?" >&2; exit 1; }
 	@echo "The site: build/html/index.html"
 
 doctest: $(SETUP)
 	$(RUN) $(SPHINX) -b doctest build/doctest
 
-check: lint pytest doctest html test-npu
+check: lint pytest doctest html test-npu evidence-rerun
 
 lint: $(SETUP)
 	$(PYTHON) -m ruff check .
@@ -56,13 +64,35 @@ pytest: $(SETUP)
 	$(RUN) -m pytest
 
 test-npu: $(SETUP)
-	. "$$($(PYTHON) -m softnpu env)" && TORCH_DEVICE_BACKEND_AUTOLOAD=1 $(PYTHON) $(NPU_TEST) -v
+	. "$$($(PYTHON) -m softnpu env)" && for file in $(NPU_TESTS); do \
+		TORCH_DEVICE_BACKEND_AUTOLOAD=1 $(PYTHON) $$file -v || exit 1; done
+
+record: $(SETUP)
+	$(RUN) -m npudocs.recording
+
+matrix: $(SETUP)
+	$(PYTHON) -m nox -s matrix -- $(ARGS)
+
+evidence: $(SETUP)
+	$(PYTHON) -m npudocs.recording.check
+
+# What was recorded must be what runs.
+evidence-rerun: $(SETUP)
+	rm -rf build/evidence
+	$(RUN) -m npudocs.recording --into build/evidence
+	$(PYTHON) -m npudocs.recording.check --against-run build/evidence
+
+upstream: $(SETUP)
+	@test -d "$(CHECKOUT)" || { echo "make upstream needs CHECKOUT=the folder of a checkout of Ascend/pytorch" >&2; exit 1; }
+	$(PYTHON) -m npudocs.upstream patch "$(CHECKOUT)" --explain
+	$(PYTHON) -m npudocs.upstream gaps "$(CHECKOUT)"
+	$(PYTHON) -m npudocs.upstream report
 
 bench: $(SETUP)
 	$(RUN) -m softnpu.bench
 
 clean:
-	rm -rf build docs/gallery
+	rm -rf build docs/gallery docs/evidence/records
 
 host:
 	@$(PYTHON) npudocs/preflight.py host
@@ -75,4 +105,4 @@ host:
 	@.venv/bin/python npudocs/preflight.py host
 	@touch $@
 
-.PHONY: help html doctest check lint pytest test-npu bench clean host
+.PHONY: help html doctest check lint pytest test-npu record matrix evidence evidence-rerun upstream bench clean host

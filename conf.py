@@ -19,6 +19,8 @@ myst_heading_anchors = 3
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
+# A clone may stand in a folder with a space in its name.
+suppress_warnings = ["sphinx_gallery.space_in_filename"]
 npudocs_inventories = {"torch": ("https://docs.pytorch.org/docs/2.13/", "inventory.txt")}
 sphinx_gallery_conf = gallery.configuration()
 

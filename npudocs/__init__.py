@@ -24,6 +24,13 @@ MODULES = (
     "npudocs.items",
     "npudocs.signatures",
     "npudocs.banner",
+    "npudocs.cells",
+    "npudocs.parts",
+    "npudocs.support",
+    "npudocs.claim_tables",
+    "npudocs.record_pages",
+    "npudocs.differences",
+    "npudocs.prose",
 )
 
 

@@ -45,6 +45,7 @@ class Device:
     cann: str = ""
     softnpu: str = ""
     python: str = ""
+    queue: str = ""  # TASK_QUEUE_ENABLE: it decides where operators run
 
     @property
     def on(self) -> bool:
@@ -120,6 +121,7 @@ def _describe_npu(torch: Any) -> Device:
         cann="" if software else _cann_version(),
         softnpu=softnpu.fingerprint() if software else "",
         python=platform.python_version(),
+        queue=os.environ.get("TASK_QUEUE_ENABLE", ""),
     )
 
 

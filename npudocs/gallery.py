@@ -130,7 +130,11 @@ def between_scripts(gallery_conf: dict[str, Any], fname: str, when: str) -> None
         return
     torch_state.close_levels()
     source = Path(gallery_conf["src_dir"]) / gallery_conf["examples_dirs"] / fname
-    message = f"forward-AD level {level} is left open at the end of the script"
+    lines = source.read_text(encoding="utf-8").splitlines()
+    opened = [number for number, line in enumerate(lines, 1) if "enter_dual_level(" in line]
+    # Written like a traceback, which `_finish` takes the line from.
+    place = f'File "{source.parent.name}/{fname}", line {opened[-1] if opened else 1}'
+    message = f"{place}\nforward-AD level {level} is left open at the end of the script"
     # What sphinx-gallery itself does with a script that raised.
     gallery_conf["failing_examples"].setdefault(str(source.resolve()), message)
     target = Path(gallery_conf["src_dir"]) / FOLDER / fname

@@ -61,7 +61,7 @@ def venv_problem(find_spec=importlib.util.find_spec):
 
 def compiler_problem(which=shutil.which):
     """Return how to get a C compiler, which the software NPU is compiled with, or None."""
-    compiler = (os.environ.get("CC") or "cc").split()[0]
+    compiler = (os.environ.get("CC", "").split() or ["cc"])[0]
     if which(compiler):
         return None
     return (

@@ -11,6 +11,7 @@ It is shown as a box with links, and written to ``verifies.json`` for tools. Eve
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import importlib
 import json
@@ -29,6 +30,8 @@ from npudocs import gallery, problems
 ITEMS: dict[str, dict[str, str]] = json.loads(
     Path(__file__).with_name("items.json").read_text(encoding="utf-8")
 )
+
+RESULT = "verifies.json"
 
 
 @dataclasses.dataclass
@@ -139,16 +142,36 @@ class Verifies(SphinxDirective):
         return f"{gallery.name_of(self.env.app, script)}:{line + 1}"
 
 
+def _asserts(path: Path) -> bool:
+    """Whether a script has an ``assert``, or calls a function that is named like one."""
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except SyntaxError:
+        return True  # running it says so, with the line
+    return any(
+        isinstance(node, ast.Assert)
+        or (isinstance(node, ast.Attribute) and node.attr.startswith("assert"))
+        for node in ast.walk(tree)
+    )
+
+
 def _purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
     claims(env).pop(docname, None)
 
 
 def _check(app: Sphinx, env: BuildEnvironment) -> list[str]:
     for stem, path in gallery.scripts(app).items():
+        name = gallery.name_of(app, path)
         if f"{gallery.FOLDER}/{stem}" not in claims(env):
-            name = gallery.name_of(app, path)
             problems.report(app, "this script has no `.. verifies::` in its text", f"{name}:1")
+        if not _asserts(path):
+            problems.report(app, "this script asserts nothing, so it verifies nothing", f"{name}:1")
     return []
+
+
+def _begin(app: Sphinx) -> None:
+    # It is there when a build was finished: a script may end the process.
+    (Path(app.outdir) / RESULT).unlink(missing_ok=True)
 
 
 def _write(app: Sphinx, exception: Exception | None) -> None:
@@ -156,11 +179,13 @@ def _write(app: Sphinx, exception: Exception | None) -> None:
         return
     found = [dataclasses.asdict(claim) for _, claim in sorted(claims(app.env).items())]
     text = json.dumps({"items": ITEMS, "scripts": found}, indent=1) + "\n"
-    (Path(app.outdir) / "verifies.json").write_text(text, encoding="utf-8")
+    (Path(app.outdir) / RESULT).write_text(text, encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("verifies", Verifies)
+    # Before the gallery runs scripts.
+    app.connect("builder-inited", _begin, priority=50)
     app.connect("env-purge-doc", _purge)
     app.connect("env-updated", _check)
     app.connect("build-finished", _write)

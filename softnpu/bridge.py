@@ -87,7 +87,9 @@ def invoke(kernel: Callable[..., object], *arguments: object) -> tuple[int, ...]
         with DisableTorchFunction(), _ForceDispatchKeyGuard(_INCLUDE, _EXCLUDE):
             shapes = kernel(*arguments)
         return _flat(kernel, shapes) if shapes else None
-    except Exception:
+    except KeyboardInterrupt:
+        raise  # csrc/python.c delivers it to the program after the call
+    except BaseException:
         raise RuntimeError("the kernel raised\n" + traceback.format_exc()) from None
 
 

@@ -71,7 +71,7 @@ def build_key() -> str:
 
 
 def _compiler_words() -> list[str]:
-    return (os.environ.get("CC") or "cc").split()
+    return os.environ.get("CC", "").split() or ["cc"]
 
 
 def _is_whole(folder: Path) -> bool:

@@ -10,6 +10,9 @@ from pathlib import Path
 # From this release on torch_npu aborts the process beside a CUDA build of torch, unless
 # the library of csrc/preload comes first (seen with 2.13.0 and 2.14.0 from PyPI).
 ABORTS_BESIDE_CUDA = (2, 13)
+# Releases that abort beside one in a way that no library can prevent, with the release before:
+# their copy of torch's function, and CUDA's, are bound inside their own libraries.
+REFUSED_BESIDE_CUDA = {"2.11.0.post3": "2.11.0.post2", "2.12.0.post3": "2.12.0.post2"}
 
 
 def problem() -> str | None:
@@ -26,6 +29,12 @@ def problem() -> str | None:
             f"torch {torch} and torch_npu {torch_npu} do not match: both must have the same "
             "major.minor.patch. Install the torch_npu made for this torch: "
             f"python -m pip install torch_npu=={_release(torch)}"
+        )
+    if torch_npu in REFUSED_BESIDE_CUDA and _cuda_of_torch():
+        return (
+            f"torch {torch} is a CUDA build, and torch_npu {torch_npu} aborts beside one. Install "
+            "the CPU build of the same torch from PyTorch's index of CPU wheels, or the release "
+            f"before: python -m pip install --no-deps torch_npu=={REFUSED_BESIDE_CUDA[torch_npu]}"
         )
     return None
 

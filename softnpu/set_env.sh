@@ -1,7 +1,7 @@
 # Turns the software NPU on in this shell, as CANN's set_env.sh turns a chip on:
 #     source softnpu/set_env.sh
-# It asks the interpreter that PYTHON names, else this project's .venv, else python3.
-_softnpu_root="$(cd "$(dirname "${BASH_SOURCE[0]:-${(%):-%x}}")/.." && pwd)"
+# For bash and zsh. It asks the interpreter that PYTHON names, else this project's .venv, else python3.
+_softnpu_root="$(CDPATH= cd -- "$(dirname "${BASH_SOURCE[0]:-${(%):-%x}}")/.." && pwd)"
 _softnpu_python="${PYTHON:-python3}"
 if [ -z "${PYTHON:-}" ] && [ -x "$_softnpu_root/.venv/bin/python" ]; then
     _softnpu_python="$_softnpu_root/.venv/bin/python"

@@ -30,6 +30,7 @@ PRODUCTS = {
 }
 
 DEFAULT_MEMORY = 16 << 30
+MOST_MEMORY = 1 << 47  # what a process can address
 MOST_DEVICES = 16  # SOFTNPU_MAX_DEVICES in csrc/softnpu.h
 
 
@@ -64,9 +65,9 @@ def memory_bytes() -> int:
         return DEFAULT_MEMORY
     try:
         size = int(float(text) * (1 << 30))
-    except ValueError:
+    except (ValueError, OverflowError):
         size = 0
-    if size <= 0:
+    if not 0 < size <= MOST_MEMORY:
         raise SoftNpuError(f"SOFTNPU_MEMORY={text!r} is not a positive number of GiB.")
     return size
 

@@ -23,6 +23,9 @@ PYTHON object *PyObject_CallObject(object *, object *);
 PYTHON object *PyObject_Str(object *);
 PYTHON void PyErr_Fetch(object **, object **, object **);
 PYTHON void PyErr_Clear(void);
+PYTHON int PyErr_ExceptionMatches(object *);
+PYTHON void PyErr_SetInterrupt(void);
+PYTHON object *PyExc_KeyboardInterrupt;
 PYTHON object *PyTuple_New(intptr_t);
 PYTHON int PyTuple_SetItem(object *, intptr_t, object *);
 PYTHON object *PyTuple_GetItem(object *, intptr_t);
@@ -68,6 +71,12 @@ static void forget(object *value) {
 }
 
 static aclError python_error(const char *what) {
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        /* An AscendCL call can only fail; the interrupt comes again after it, to the program. */
+        PyErr_Clear();
+        PyErr_SetInterrupt();
+        return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: interrupted from the keyboard", what);
+    }
     object *type = NULL, *value = NULL, *trace = NULL;
     PyErr_Fetch(&type, &value, &trace);
     object *text = value ? PyObject_Str(value) : NULL;
@@ -95,7 +104,7 @@ aclError softnpu_python_start(void) {
         none = Py_BuildValue("");
     }
     if (!bridge || !find_kernel || !invoke || !from_dlpack) {
-        code = python_error("cannot import softnpu.bridge (is softnpu on PYTHONPATH?)");
+        code = python_error("cannot start");
     }
     PyGILState_Release(state);
     return code;
@@ -163,7 +172,8 @@ static object *as_tensor(const softnpu_tensor *tensor) {
     }
     size_t rank = (size_t)tensor->rank;
     managed_tensor *managed = calloc(1, sizeof *managed + 2 * rank * sizeof(int64_t));
-    managed->data = tensor->data;
+    /* Not in byte_offset, which torch 2.7 does not look at. */
+    managed->data = (char *)tensor->data + tensor->offset * bits / 8;
     managed->device_type = 1; /* kDLCPU */
     managed->rank = tensor->rank;
     managed->type_code = code;
@@ -173,7 +183,6 @@ static object *as_tensor(const softnpu_tensor *tensor) {
     managed->strides = managed->shape + rank;
     memcpy(managed->shape, tensor->shape, rank * sizeof(int64_t));
     memcpy(managed->strides, tensor->strides, rank * sizeof(int64_t));
-    managed->byte_offset = (uint64_t)tensor->offset * bits / 8;
     managed->deleter = drop_managed;
     object *capsule = PyCapsule_New(managed, "dltensor", NULL);
     object *view = PyObject_CallFunctionObjArgs(from_dlpack, capsule, NULL);

@@ -51,6 +51,45 @@ def _plain(prefix, padding) -> None:
         raise NotImplementedError("attention with a prefix or a padding mask")
 
 
+def _attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    shift: Tensor | None,
+    drop_mask: Tensor | None,
+    padding: Tensor | None,
+    mask: Tensor | None,
+    prefix: IntArray,
+    scale: float,
+    keep: float,
+    before: int,
+    after: int,
+    heads: int,
+    layout: str,
+    mode: int,
+    highest_out: Tensor,
+    total_out: Tensor,
+    out: Tensor,
+) -> None:
+    """The forward computation, into its three outputs."""
+    _plain(prefix, padding)
+    q, k, v = (_heads_first(tensor, layout) for tensor in (query, key, value))
+    scores = _scores(q, _shared(k, heads), scale, shift)
+    hidden = _hidden(mask, scores, mode, before, after)
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -torch.inf)
+    highest = scores.amax(-1, keepdim=True)
+    parts = torch.exp(scores - highest)
+    total = parts.sum(-1, keepdim=True)
+    weights = parts / total
+    if drop_mask is not None:
+        weights = weights * kept(drop_mask, weights) / keep
+    result = (weights @ _shared(v, heads)).permute(_LAYOUTS[layout])
+    write(out, result.to(out.dtype))
+    write(highest_out, highest.expand(highest_out.shape))
+    write(total_out, total.expand(total_out.shape))
+
+
 @kernel
 def aclnnFlashAttentionScore(
     query: Tensor,
@@ -74,22 +113,64 @@ def aclnnFlashAttentionScore(
     softmaxOutOut: Tensor,
     attentionOutOut: Tensor,
 ):
-    _plain(prefixOptional, paddingMaskOptional)
-    q, k, v = (_heads_first(tensor, inputLayout) for tensor in (query, key, value))
-    scores = _scores(q, _shared(k, headNum), scaleValue, realShiftOptional)
-    hidden = _hidden(attenMaskOptional, scores, sparseMode, preTokens, nextTokens)
-    if hidden is not None:
-        scores = scores.masked_fill(hidden, -torch.inf)
-    highest = scores.amax(-1, keepdim=True)
-    parts = torch.exp(scores - highest)
-    total = parts.sum(-1, keepdim=True)
-    weights = parts / total
-    if dropMaskOptional is not None:
-        weights = weights * kept(dropMaskOptional, weights) / keepProb
-    result = (weights @ _shared(v, headNum)).permute(_LAYOUTS[inputLayout])
-    write(attentionOutOut, result.to(attentionOutOut.dtype))
-    write(softmaxMaxOut, highest.expand(softmaxMaxOut.shape))
-    write(softmaxSumOut, total.expand(softmaxSumOut.shape))
+    _attention(
+        *(query, key, value, realShiftOptional, dropMaskOptional, paddingMaskOptional),
+        *(attenMaskOptional, prefixOptional, scaleValue, keepProb, preTokens, nextTokens),
+        *(headNum, inputLayout, sparseMode, softmaxMaxOut, softmaxSumOut, attentionOutOut),
+    )
+
+
+@kernel
+def aclnnFlashAttentionScoreV4(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    realShiftOptional: Tensor,
+    dropMaskOptional: Tensor,
+    paddingMaskOptional: Tensor,
+    attenMaskOptional: Tensor,
+    queryRopeOptional: Tensor,
+    keyRopeOptional: Tensor,
+    dScaleQOptional: Tensor,
+    dScaleKOptional: Tensor,
+    dScaleVOptional: Tensor,
+    sinkOptional: Tensor,
+    prefixOptional: IntArray,
+    actualSeqQLenOptional: IntArray,
+    actualSeqKvLenOptional: IntArray,
+    qStartIdxOptional: IntArray,
+    kvStartIdxOptional: IntArray,
+    scaleValue: double,
+    keepProb: double,
+    preTokens: int64_t,
+    nextTokens: int64_t,
+    headNum: int64_t,
+    inputLayout: String,
+    innerPrecise: int64_t,
+    sparseMode: int64_t,
+    outDtype: int64_t,
+    pseType: int64_t,
+    softmaxOutLayout: String,
+    seed: int64_t,
+    offset: int64_t,
+    softmaxMaxOut: Tensor,
+    softmaxSumOut: Tensor,
+    softmaxOutOut: Tensor,
+    attentionOutOut: Tensor,
+):
+    # What torch_npu calls on a 950DT, where the operator itself draws what is dropped.
+    extras = (queryRopeOptional, keyRopeOptional, dScaleQOptional, dScaleKOptional)
+    if any(extra is not None for extra in (*extras, dScaleVOptional, sinkOptional)):
+        raise NotImplementedError("attention with rotary parts, scales or a sink")
+    if actualSeqQLenOptional or actualSeqKvLenOptional:
+        raise NotImplementedError("attention with sequences of different lengths")
+    if keepProb < 1 and dropMaskOptional is None:
+        raise NotImplementedError("attention that draws its own dropout")
+    _attention(
+        *(query, key, value, realShiftOptional, dropMaskOptional, paddingMaskOptional),
+        *(attenMaskOptional, prefixOptional, scaleValue, keepProb, preTokens, nextTokens),
+        *(headNum, inputLayout, sparseMode, softmaxMaxOut, softmaxSumOut, attentionOutOut),
+    )
 
 
 @kernel

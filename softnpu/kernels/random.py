@@ -184,11 +184,30 @@ def kept(mask: Tensor, like: Tensor) -> Tensor:
     return bits.reshape(-1)[: like.numel()].reshape(like.shape).bool()
 
 
+def _dropped(self: Tensor, mask: Tensor, prob: float) -> Tensor:
+    """As torch's dropout on the CPU: the kept elements times the rounded 1 / (1 - prob)."""
+    scale = 0.0 if prob == 1 else 1 / (1 - prob)
+    return self * kept(mask, self).to(self.dtype).mul_(scale)
+
+
 @kernel
 def aclnnDropoutDoMask(self: Tensor, mask: Tensor, prob: double, out: Tensor):
-    # As torch's dropout on the CPU: the kept elements times the rounded 1 / (1 - prob).
-    scale = 0.0 if prob == 1 else 1 / (1 - prob)
-    write(out, self * kept(mask, self).to(self.dtype).mul_(scale))
+    write(out, _dropped(self, mask, prob))
+
+
+@kernel
+def aclnnDropoutV3(
+    input: Tensor,
+    optionalNoiseShape: Tensor,
+    p: double,
+    seed: int64_t,
+    offset: int64_t,
+    out: Tensor,
+    maskOut: Tensor,
+):
+    # What torch_npu calls on a 950DT; it never gives a noise shape.
+    _mask(maskOut, input.shape, p, seed, offset)
+    write(out, _dropped(input, maskOut, p))
 
 
 @kernel

@@ -55,7 +55,7 @@ def test_level_left_open_fails_its_script_only(project: Project) -> None:
     for _ in range(2):
         result = project.build()
         assert result.code != 0
-        assert "examples/a.py:1: ERROR: forward-AD level 0 is left open" in result.output
+        assert "examples/a.py:14: ERROR: forward-AD level 0 is left open" in result.output
         results = _results(project)
         assert results["examples/a.py"]["outcome"] == "failed"
         assert results["examples/b.py"]["outcome"] == "passed"

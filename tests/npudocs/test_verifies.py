@@ -133,3 +133,24 @@ def test_formula_that_cannot_be_drawn_is_named(project: Project) -> None:
     result = project.build()
     assert result.code != 0
     assert "docs/page.rst:4: ERROR: formula: Unknown LaTeX command" in result.output
+
+
+def test_a_script_that_asserts_nothing_fails(project: Project) -> None:
+    project.script("a", "x = 1", last="")
+    result = project.build()
+    assert result.code != 0
+    assert "examples/a.py:1: ERROR: this script asserts nothing" in result.output
+    project.script(
+        "a", "import torch\ntorch.testing.assert_close(torch.ones(1), torch.ones(1))", last=""
+    )
+    assert project.build().code == 0
+
+
+def test_a_script_that_ends_the_process_leaves_no_finished_build(project: Project) -> None:
+    """The Makefile looks for the file, since the exit code is the script's."""
+    project.script("a")
+    assert project.build().code == 0
+    assert (project.root / "build/html/verifies.json").is_file()
+    project.script("a", "assert True\nraise SystemExit(0)", last="")
+    project.build()
+    assert not (project.root / "build/html/verifies.json").exists()

@@ -77,10 +77,12 @@ class Project:
         """Write docs/page.md; its text begins in line 3."""
         self.write("docs/page.md", "# Page\n\n" + textwrap.dedent(text).lstrip("\n"))
 
-    def script(self, name: str, code: str = "assert True", items: str = "1") -> None:
-        """Write examples/NAME.py with this code."""
+    def script(
+        self, name: str, code: str = "", items: str = "1", last: str = "assert True"
+    ) -> None:
+        """Write examples/NAME.py with this code; without an assertion a script is refused."""
         text = SCRIPT.format(title=name, items=items, code=textwrap.dedent(code).strip())
-        self.write(f"examples/{name}.py", text.lstrip("\n"))
+        self.write(f"examples/{name}.py", f"{text.lstrip()}{last}\n")
 
     def build(self, builder: str = "html") -> Result:
         """Build as the Makefile does, and return the exit code and all output."""

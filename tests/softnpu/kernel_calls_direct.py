@@ -233,12 +233,32 @@ def _mask(kernel, x: Inputs):
     return [(out, self * (kept * torch.tensor(1 / 0.8))), (shares, torch.tensor([True]))]
 
 
+def _dropout(kernel, x: Inputs):
+    """Mask and result in one: the other kernel agrees with it."""
+    mask, again = torch.zeros(128, dtype=torch.uint8), torch.zeros(128, dtype=torch.uint8)
+    self, out, wanted = x.positive(1000), torch.empty(1000), torch.empty(1000)
+    kernel(self, None, 0.2, 5, 4, out, mask)
+    KERNELS["aclnnDropoutGenMask"]((1000,), 0.2, 5, 4, again)
+    KERNELS["aclnnDropoutDoMask"](self, mask, 0.2, wanted)
+    return [(mask, again), (out, wanted)]
+
+
+def _attention(kernel, x: Inputs):
+    q, k, v = x(2, 4, 5, 8), x(2, 4, 7, 8), x(2, 4, 7, 8)
+    highest, total, out = torch.empty(2, 4, 5, 8), torch.empty(2, 4, 5, 8), torch.empty(2, 4, 5, 8)
+    options = (0.3, 1.0, 65536, 65536, 4, "BNSD", 0, 0, 0, 1, "", 0, 0)
+    kernel(q, k, v, *[None] * 10, *[()] * 5, *options, highest, total, None, out)
+    return [(out, F.scaled_dot_product_attention(q, k, v, scale=0.3))]
+
+
 def _clamped(name):
     return lambda t, n: getattr(torch, name)(t, n)
 
 
 DIRECT = {
     "aclnnDropoutGenMask": _mask,
+    "aclnnDropoutV3": _dropout,
+    "aclnnFlashAttentionScoreV4": _attention,
     "aclnnInplaceRandomWithoutFromTo": _random,
     "aclnnSimThreadExponential": _exponential,
     # torch_npu takes the older operators here, the host, or another variant.

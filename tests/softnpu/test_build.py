@@ -33,6 +33,12 @@ def test_no_compiler_is_explained(cache, tmp_path):
     assert not cache.exists()
 
 
+@pytest.mark.parametrize("setting", ["", " "])
+def test_an_empty_compiler_setting_is_none(monkeypatch, setting):
+    monkeypatch.setenv("CC", setting)
+    assert build._compiler_words() == ["cc"]
+
+
 def test_a_compiler_error_is_shown_and_nothing_is_kept(cache, monkeypatch):
     monkeypatch.setattr(build, "FLAGS", ("-no-such-flag",))
     with pytest.raises(SoftNpuError, match="(?s)The C compiler failed.*no-such-flag"):

@@ -28,6 +28,13 @@ def test_tensors_travel_both_ways():
     assert torch.zeros(0, 3, device="npu").cpu().shape == (0, 3)
 
 
+def test_an_operator_reads_a_view_from_where_it_begins():
+    whole = torch.arange(6.0).npu()
+    assert (whole[2:] * 2).tolist() == [4.0, 6.0, 8.0, 10.0]
+    assert (whole.half()[3:] + 1).tolist() == [4.0, 5.0, 6.0]
+    assert (whole.reshape(2, 3)[1:, 1:] * 2).tolist() == [[8.0, 10.0]]
+
+
 def test_printing_shows_values_and_device():
     assert repr(torch.tensor([1.0, -2.5], device="npu")) == (
         "tensor([ 1.0000, -2.5000], device='npu:0')"
@@ -198,5 +205,26 @@ def test_a_broken_kernel_file_is_not_taken_for_a_missing_kernel():
         check=False,
     )
     assert done.returncode == 1
-    assert "cannot import softnpu.bridge" in done.stderr
+    assert "softnpu: cannot start" in done.stderr
     assert "in a kernel file" in done.stderr
+
+
+def test_an_interrupt_in_a_kernel_reaches_the_program():
+    done = run(
+        """
+        import signal, torch
+        from softnpu import kernels
+        def aclnnErfinv(self, out):
+            signal.raise_signal(signal.SIGINT)
+            for _ in range(1000): pass
+        kernels.kernels()["aclnnErfinv"] = aclnnErfinv
+        try:
+            try:
+                torch.erfinv(torch.zeros(2, device="npu"))
+            except Exception:
+                for _ in range(1000): pass
+        except KeyboardInterrupt:
+            print("interrupted")
+        """
+    )
+    assert "interrupted" in done.stdout

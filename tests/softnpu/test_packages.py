@@ -50,12 +50,23 @@ def test_a_missing_package_is_named(installed):
     assert packages.problem().startswith("torch and torch_npu not installed")
 
 
+def test_a_release_that_cannot_load_beside_cuda_is_refused(installed):
+    installed("2.12.0+cu130", "2.12.0.post3", "13.0")
+    assert "torch 2.12.0+cu130 is a CUDA build" in packages.problem()
+    assert "torch_npu==2.12.0.post2" in packages.problem()
+    installed("2.12.0+cpu", "2.12.0.post3", None)
+    assert packages.problem() is None
+    installed("2.12.0+cu130", "2.12.0.post2", "13.0")
+    assert packages.problem() is None
+
+
 @pytest.mark.parametrize(
     ("torch_npu", "cuda", "expected"),
     [
         ("2.13.0", "13.0", True),
         ("2.14.0", "13.0", True),
-        ("2.12.0.post3", "12.6", False),
+        ("2.12.0.post2", "13.0", False),
+        ("2.7.1.post11", "12.6", False),
         ("2.13.0", None, False),
         (None, None, False),
     ],

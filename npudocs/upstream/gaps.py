@@ -1,0 +1,86 @@
+"""``gaps``: which public names of PyTorch have no entry on the published pages.
+
+The public names are data, `native_names.json`, taken from PyTorch's own documentation of each version. An
+entry is told by the native page that it links to, because its heading often has a shorter name.
+"""
+
+# The marks of Chinese text are meant.
+# ruff: noqa: RUF001
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from npudocs.upstream import page
+
+NAMES = Path(__file__).with_name("native_names.json")
+_LINK = re.compile(r"^\*\*原生文档\*\*：\[[^\]]*\]\(\S+?/([\w.]+)\.html(?:#([\w.]+))?\)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Gap:
+    """One page of one version: the public names, those without an entry, and entries of other names."""
+
+    module: str
+    version: str
+    path: str
+    public: tuple[str, ...]
+    missing: tuple[str, ...]
+    other: tuple[str, ...]
+
+
+def gaps(checkout: Path, names: Path = NAMES) -> list[Gap]:
+    """The gaps of every page whose version's public names are known.
+
+    Raises:
+        PageError: a page is not there or has no entry at all.
+    """
+    data = json.loads(names.read_text(encoding="utf-8"))
+    found = []
+    for native in data["pages"]:
+        for version, path in page.find(checkout, native["file"]):
+            public = known(data["versions"], native["names"], version)
+            if public:
+                entries = linked(path, page.load(checkout, path))
+                missing = tuple(name for name in public if name not in entries)
+                other = tuple(name for name in entries if name not in public)
+                found.append(Gap(native["module"], version, path, public, missing, other))
+    return found
+
+
+def known(versions: list[str], names: list[dict[str, str]], version: str) -> tuple[str, ...]:
+    """The public names of a version; none where they were not collected for it."""
+    release = ".".join(version.split(".")[:2])
+    if release not in versions:
+        return ()
+    place = versions.index(release)
+    return tuple(n["name"] for n in names if versions.index(n.get("since", versions[0])) <= place)
+
+
+def linked(path: str, text: str) -> list[str]:
+    """The names whose native documentation the entries of a page link to."""
+    found = []
+    for line in text.splitlines():
+        if match := _LINK.match(line):
+            found.append(match[2] or match[1])
+    if not found:
+        raise page.PageError(f"{path}: expected entries with a line '**原生文档**：[...](...)'")
+    return list(dict.fromkeys(found))
+
+
+def table(found: list[Gap]) -> str:
+    """The gaps for a reader."""
+    lines = []
+    for gap in found:
+        count = f"{len(gap.missing)} of {len(gap.public)} public names have no entry"
+        lines += [f"{gap.module} {gap.version}: {count}", *(f"  {name}" for name in gap.missing)]
+    return "\n".join(lines)
+
+
+def as_json(found: list[Gap]) -> list[dict[str, Any]]:
+    """The gaps for a program."""
+    return [dataclasses.asdict(gap) for gap in found]

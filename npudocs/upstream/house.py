@@ -1,0 +1,115 @@
+"""The house format of an entry: its fixed words, how it is written, and how a limit is read.
+
+The format is that of the pages in ``docs/zh/api/native_api`` of Ascend/pytorch. Where products have
+different dtypes, the limit is a list with a line for each group of products.
+"""
+
+# The marks of Chinese text are meant.
+# ruff: noqa: RUF001
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from npudocs.upstream.apis import MODULE, Api
+from npudocs.upstream.rule import Cell
+
+SECTION = "## Forward-mode Automatic Differentiation"
+OPEN, CLOSE = '<div style="margin-left: 2em">', "</div>"
+TABLE = ("| 硬件 | 是否支持 |", "| ---- | :----: |")
+TERMS = {
+    "A2": "<term>Atlas A2 训练系列产品</term>",
+    "A3": "<term>Atlas A3 训练系列产品</term>",
+    "950DT": "<term>Ascend 950DT</term>",
+}
+MARKS = {True: "✔", False: "✘"}
+LIMIT = "**限制与说明**："
+CLASS = "<code><i>class</i></code> "
+HEADING = re.compile(rf"### (?:{re.escape(CLASS)})?{re.escape(MODULE)}\.(\w+)")
+SHORT = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "float64": "fp64"}
+LONG = {short: name for name, short in SHORT.items()}
+ORDER = ("bf16", "fp16", "fp32", "fp64", "uint8", "int8", "int16", "int32", "int64", "bool")
+_ONLY = re.compile(r"(?P<names>`\w+`(?:(?:和|，|、)`\w+`)*)仅支持(?P<dtypes>\w+(?:，\w+)*)")
+
+# Product → (parameters, dtypes), as the limit of an entry names them.
+Limits = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
+
+
+def heading(api: Api) -> str:
+    """The heading of an entry."""
+    return f"### {CLASS if api.is_class else ''}{api.full}"
+
+
+def link(api: Api, release: str) -> str:
+    """The link to the native page; `release` is major.minor."""
+    page = f"https://pytorch.org/docs/{release}/generated/{api.full}.html"
+    return f"**原生文档**：[{api.full}]({page})"
+
+
+def row(product: str, supported: bool) -> str:
+    """A product's row of the table."""
+    return f"| {TERMS[product]} | {MARKS[supported]} |"
+
+
+def entry(api: Api, release: str, cells: Mapping[str, Cell]) -> list[str]:
+    """The lines of a whole entry, from its heading to the closing tag."""
+    lines = [heading(api), "", OPEN, "", link(api, release), "", "**支持情况**：", "", *TABLE]
+    lines += [row(product, cells[product].supported) for product in TERMS]
+    if limit := limits(api, cells):
+        lines += ["", *limit]
+    return [*lines, "", CLOSE]
+
+
+def limits(api: Api, cells: Mapping[str, Cell]) -> list[str]:
+    """The lines of the limit; none where no product with ✔ (or, without one, no product) has a limit."""
+    if not api.tensors:
+        return []
+    counted = [p for p in TERMS if cells[p].supported] or list(TERMS)
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for product in counted:
+        if cells[product].dtypes:
+            groups.setdefault(_sorted(cells[product].dtypes), []).append(product)
+    names = "和".join(f"`{name}`" for name in api.tensors)
+    if not groups:
+        return []
+    if list(groups.values()) == [counted]:
+        return [f"{LIMIT} {names}仅支持{'，'.join(*groups)}"]
+    lines = [LIMIT, ""]
+    for dtypes, products in groups.items():
+        terms = "、".join(TERMS[product] for product in products)
+        lines.append(f"- {terms}：{names}仅支持{'，'.join(dtypes)}")
+    return lines
+
+
+def _sorted(dtypes: tuple[str, ...]) -> tuple[str, ...]:
+    short = [SHORT.get(name, name) for name in dtypes]
+    known = {name: place for place, name in enumerate(ORDER)}
+    return tuple(sorted(short, key=lambda name: (known.get(name, len(known)), name)))
+
+
+def read_limits(lines: list[str]) -> Limits | None:
+    """What the lines of a limit say; None where they have another form."""
+    text = lines[0].removeprefix(LIMIT).strip()
+    found: Limits = {}
+    if text and len(lines) == 1:
+        one = _read_only(text)
+        return dict.fromkeys(TERMS, one) if one else None
+    if text or len(lines) < 3 or lines[1]:
+        return None
+    for line in lines[2:]:
+        terms, _, rest = line.removeprefix("- ").partition("：")
+        products = [p for p, term in TERMS.items() if term in terms.split("、")]
+        one = _read_only(rest)
+        if not line.startswith("- ") or not one or len(products) != len(terms.split("、")):
+            return None
+        found |= dict.fromkeys(products, one)
+    return found
+
+
+def _read_only(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    match = _ONLY.fullmatch(text)
+    if not match:
+        return None
+    names = tuple(re.findall(r"`(\w+)`", match["names"]))
+    return names, tuple(LONG.get(name, name) for name in match["dtypes"].split("，"))

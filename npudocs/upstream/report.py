@@ -1,0 +1,180 @@
+"""``report``: the task's results report in Chinese and English, from one set of data.
+
+Chip records, software records and claims are named apart in every cell and never merged. The prose is in
+`templates/`, what both languages share is in `report.json` and `test_inventory.json`.
+"""
+
+# The marks of Chinese text are meant.
+# ruff: noqa: RUF001
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from npudocs import evidence
+from npudocs.evidence import PRODUCTS, VERSIONS, Claim, Entry, Record
+from npudocs.upstream.apis import APIS
+
+HERE = Path(__file__).parent
+ITEMS = HERE.parent / "items.json"
+LANGUAGES = ("zh", "en")
+
+
+def write(output: Path, folder: Path = evidence.FOLDER) -> list[Path]:
+    """Write both reports into `output`; their paths."""
+    data = model(evidence.records(folder), evidence.claims(folder))
+    texts = {output / f"report.{lang}.md": render(data, lang) for lang in LANGUAGES}
+    output.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return list(texts)
+
+
+def render(data: dict[str, Any], language: str) -> str:
+    """The report in one language."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters["cell"] = _cell
+    environment.filters["say"] = lambda word: data["words"][word][language]
+    template = environment.get_template(f"report.{language}.md.j2")
+    return template.render(**data, language=language)
+
+
+def _cell(text: str) -> str:
+    """Text that stays within one cell of a table."""
+    return re.sub(r"\s*\n\s*", " ", text).replace("|", r"\|")
+
+
+def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
+    """Everything the reports say, without a language."""
+    shared, items = _load(HERE / "report.json"), _load(ITEMS)
+    newest = {(r.kind, r.version, r.where["soc"]): r for r in records}
+    current = [record for record in records if record in newest.values()]
+    return {
+        "words": shared["words"],
+        "corrections": shared["corrections"],
+        "inventory": _load(HERE / "test_inventory.json"),
+        "products": PRODUCTS,
+        "items": [
+            {"number": int(number), "zh": shared["items"][number], "en": _english(item)}
+            for number, item in items.items()
+        ],
+        "documentation": _documentation(claims),
+        "contradictions": _contradictions(claims),
+        "functional": [
+            {"version": version, "rows": _functional(version, items, current, claims)}
+            for version in VERSIONS
+        ],
+        "environments": [_environment(record) for record in current],
+        "chips": sum(record.kind == "silicon" for record in current),
+    }
+
+
+def _english(item: dict[str, str]) -> str:
+    return f"{item['name']}: {item['expected']}"
+
+
+def _functional(
+    version: str, items: Iterable[str], records: Sequence[Record], claims: Sequence[Claim]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "item": int(number),
+            "cells": [
+                _item(int(number), version, product, records, claims) for product in PRODUCTS
+            ],
+        }
+        for number in items
+    ]
+
+
+def _item(
+    item: int, version: str, product: str, records: Sequence[Record], claims: Sequence[Claim]
+) -> dict[str, Any]:
+    here = [r for r in records if (r.version, r.where["product"]) == (version, product)]
+    found: dict[str, Any] = {"silicon": [], "software": []}
+    for record in here:
+        entries = [entry for entry in record.entries if item in entry.items]
+        if entries:
+            result = {"name": record.name, "soc": record.where["soc"], "counts": _counts(entries)}
+            found[record.kind].append(result)
+    said = [c for c in claims if (c.version, c.product) == (version, product) and item in c.items]
+    found["claims"] = sorted({(claim.source["kind"], claim.says) for claim in said})
+    return found
+
+
+def _counts(entries: Iterable[Entry]) -> list[tuple[str, int]]:
+    counts = Counter(entry.outcome for entry in entries)
+    return sorted(counts.items(), key=lambda pair: (pair[0] != "passed", pair[0]))
+
+
+def _documentation(claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """For each API, what the published pages say, versions that say the same together."""
+    rows: list[dict[str, Any]] = []
+    published = [claim for claim in claims if claim.source["kind"] == "published page"]
+    versions = [v for v in VERSIONS if any(claim.version == v for claim in published)]
+    for api in APIS:
+        groups: dict[tuple[Any, ...], list[str]] = {}
+        for version in versions:
+            said = [c for c in published if (c.api, c.version) == (api.full, version)]
+            marks = tuple((claim.product, claim.says) for claim in said)
+            limits = {c.words.partition("; ")[2].rpartition("：")[2].strip() for c in said} - {""}
+            groups.setdefault((marks, tuple(sorted(limits))), []).append(version)
+        for (marks, limits), same in groups.items():
+            named = re.findall(r"`(\w+)`", " ".join(limits))
+            wrong = [name for name in named if name not in api.tensors]
+            row = {"api": api.name, "versions": same, "marks": marks, "limits": limits}
+            rows.append({**row, "wrong": wrong, "tensors": api.tensors})
+    return rows
+
+
+def _contradictions(claims: Sequence[Claim]) -> list[dict[str, Any]]:
+    """Where the report and a page cannot both be right, versions and products together."""
+    groups: dict[tuple[Any, ...], list[tuple[str, str]]] = {}
+    for page in (claim for claim in claims if claim.source["kind"] == "published page"):
+        where = (page.api, page.version, page.product)
+        for other in claims:
+            same = (other.api, other.version, other.product) == where
+            if not same or other.source["kind"] != "report":
+                continue
+            if other.says != page.says:
+                about, sides = "support", ((page.says,), (other.says,))
+            elif page.dtypes and other.dtypes and {*page.dtypes} != {*other.dtypes}:
+                about, sides = "dtypes", (page.dtypes, other.dtypes)
+            else:
+                continue
+            key = (page.api.rpartition(".")[2], about, page.product, *sides)
+            groups.setdefault(key, []).append(page.version)
+    names = ("api", "about", "product", "page", "report")
+    return [
+        {**dict(zip(names, key, strict=True)), "versions": sorted(v, key=VERSIONS.index)}
+        for key, v in groups.items()
+    ]
+
+
+def _environment(record: Record) -> dict[str, Any]:
+    return {
+        "name": record.name,
+        "kind": record.kind,
+        "where": record.where,
+        "commit": record.commit[:12],
+        "started": record.started[:10],
+        "counts": _counts(record.entries),
+    }
+
+
+def _load(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8"))

@@ -121,6 +121,8 @@ def test_a_run_ends_with_the_message(tmp_path):
 
 def test_only_cuda_gets_a_set_of_its_own():
     """Everyone else's question for torch's allocator keys is handed on to torch."""
+    import torch  # noqa: F401 - it loads libc10.so
+
     name = "_ZN3c1016CachingAllocator26AcceleratorAllocatorConfig14getMutableKeysB5cxx11Ev"
     folder = build.cann_home() / build.LIBRARY_FOLDER
     addresses = []

@@ -63,9 +63,10 @@ lint: $(SETUP)
 pytest: $(SETUP)
 	$(RUN) -m pytest
 
+# Where CI is set, torch's run_tests wants a package that writes XML reports.
 test-npu: $(SETUP)
 	. "$$($(PYTHON) -m softnpu env)" && for file in $(NPU_TESTS); do \
-		TORCH_DEVICE_BACKEND_AUTOLOAD=1 $(PYTHON) $$file -v || exit 1; done
+		env -u CI TORCH_DEVICE_BACKEND_AUTOLOAD=1 $(PYTHON) $$file -v || exit 1; done
 
 record: $(SETUP)
 	$(RUN) -m npudocs.recording

@@ -289,17 +289,18 @@ def test_without_a_repository_there_is_no_record(project: Project, tmp_path: Pat
 def test_nothing_of_the_machine_is_recorded(
     repository: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    home = Path("/", "home", "walter")
     monkeypatch.setattr(messages.socket, "gethostname", lambda: "lab-seven.example.org")
     monkeypatch.setattr(messages, "_user", lambda: "walter")
-    monkeypatch.setattr(Path, "home", lambda: Path("/home/walter"))
+    monkeypatch.setattr(Path, "home", lambda: home)
     leaks = """
         import sys
         raise ValueError(
-            "/home/walter/x.py lab-seven walter@lab-seven.example.org /home/eve/data /scratch/a/b.c "
+            "HOMES/walter/x.py lab-seven walter@lab-seven.example.org HOMES/eve/data /scratch/a/b.c "
             f"{__file__} {sys.prefix} {sys.executable} (PID:4711) 0x7fdeadbeef"
         )
     """
-    repository.write("examples/1.py", leaks)
+    repository.write("examples/1.py", leaks.replace("HOMES", str(home.parent)))
     path = record(repository.root, tmp_path / "evidence", worker=STAND_IN)
     text = path.read_text(encoding="utf-8")
     for private in ("walter", "lab-seven", "eve", "scratch", str(tmp_path), sys.prefix, "4711"):
@@ -326,10 +327,10 @@ def test_pages_are_read_as_the_site_reads_them() -> None:
 
 
 def test_messages_keep_what_is_no_path() -> None:
-    scrub = messages.Scrubber(Path("/work/project"))
+    scrub = messages.Scrubber(Path("/srv/project"))
     same = "1/2 of a/b at https://example.org/x/y, aten::_make_dual <time>/x 'npu:0' and/or"
     assert scrub(same) == same
-    assert scrub('File "/work/project/docs/a.md", line 3') == 'File "docs/a.md", line 3'
+    assert scrub('File "/srv/project/docs/a.md", line 3') == 'File "docs/a.md", line 3'
     assert scrub("/usr/lib/libc.so.6 in /etc/passwd/") == "<path>/libc.so.6 in <path>"
     assert len(messages.shorten("x" * 5000)) == messages.LIMIT
 

@@ -157,3 +157,41 @@ def aclnnSwiGluGrad(yGrad: Tensor, x: Tensor, dim: int64_t, out: Tensor):
     gate, value = x.chunk(2, dim)
     parts = aten.silu_backward(yGrad * value, gate), yGrad * aten.silu(gate)
     write(out, torch.cat(parts, dim))
+
+
+_APPROXIMATIONS = {0: "none", 1: "tanh"}
+
+
+def _geglu_parts(self: Tensor, dim: int, left: bool) -> tuple[Tensor, ...]:
+    """What is activated, and what it multiplies."""
+    return self.chunk(2, dim)[:: 1 if left else -1]
+
+
+@kernel
+def aclnnGeGluV3(
+    self: Tensor,
+    dim: int64_t,
+    approximate: int64_t,
+    activateLeft: bool,
+    out: Tensor,
+    outGelu: Tensor,
+):
+    gate, value = _geglu_parts(self, dim, activateLeft)
+    gelu = aten.gelu(gate, approximate=known(approximate, _APPROXIMATIONS))
+    write_all((out, outGelu), (gelu * value, gelu))
+
+
+@kernel
+def aclnnGeGluV3Backward(
+    gradOutput: Tensor,
+    self: Tensor,
+    gelu: Tensor,
+    dim: int64_t,
+    approximate: int64_t,
+    activateLeft: bool,
+    gradInput: Tensor,
+):
+    gate, value = _geglu_parts(self, dim, activateLeft)
+    mode = known(approximate, _APPROXIMATIONS)
+    parts = aten.gelu_backward(gradOutput * value, gate, approximate=mode), gradOutput * gelu
+    write(gradInput, torch.cat(parts[:: 1 if activateLeft else -1], dim))

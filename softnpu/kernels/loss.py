@@ -10,7 +10,7 @@ from . import kernel
 from ._tools import as_index, aten, each, known, write, write_all
 
 if TYPE_CHECKING:
-    from ._types import IntArray, Tensor, int64_t
+    from ._types import IntArray, String, Tensor, double, int64_t
 
 
 _REDUCTIONS = {0: "none", 1: "mean", 2: "sum"}
@@ -217,3 +217,57 @@ def aclnnCtcLossBackward(
     alpha = logAlpha[..., : 2 * max(targetLengths) + 1].contiguous()
     results = negLogLikelihood, alpha, blank, zeroInfinity
     write(out, aten._ctc_loss_backward(gradOut, logProbs, targets, *lengths, *results))
+
+
+@kernel
+def aclnnCrossEntropyLoss(
+    input: Tensor,
+    target: Tensor,
+    weightOptional: Tensor,
+    reductionOptional: String,
+    ignoreIndex: int64_t,
+    labelSmoothing: double,
+    lseSquareScaleForZloss: double,
+    returnZloss: bool,
+    lossOut: Tensor,
+    logProbOut: Tensor,
+    zlossOut: Tensor,
+    lseForZlossOut: Tensor,
+):
+    # A chip leaves the z-loss out, whatever is asked for; here asking is an error.
+    if returnZloss or lseSquareScaleForZloss:
+        raise NotImplementedError("the z-loss of a cross entropy")
+    code = {name: code for code, name in _REDUCTIONS.items()}[reductionOptional]
+    scores, labels = input.float(), target.long()
+    loss = aten.cross_entropy_loss(
+        scores, labels, weightOptional, code, ignoreIndex, labelSmoothing
+    )
+    write(lossOut, loss.reshape(lossOut.shape).to(lossOut.dtype))
+    write(logProbOut, scores.log_softmax(1).to(logProbOut.dtype))
+
+
+@kernel
+def aclnnCrossEntropyLossGrad(
+    gradLoss: Tensor,
+    logProb: Tensor,
+    target: Tensor,
+    weightOptional: Tensor,
+    gradZlossOptional: Tensor,
+    lseForZlossOptional: Tensor,
+    reductionOptional: String,
+    ignoreIndex: int64_t,
+    labelSmoothing: double,
+    lseSquareScaleForZloss: double,
+    out: Tensor,
+):
+    classes = logProb.shape[1]
+    weight = torch.ones(classes) if weightOptional is None else weightOptional
+    counted = target != ignoreIndex
+    labels = target.long() * counted
+    own = weight[labels] * counted
+    # Of a row's loss, with respect to its logarithms; every class has a share of the smoothing.
+    to_logs = -labelSmoothing / classes * weight * counted[:, None]
+    to_logs[torch.arange(len(labels)), labels] -= (1 - labelSmoothing) * own
+    grad = gradLoss.float() / (own.sum() if reductionOptional == "mean" else 1)
+    result = to_logs - logProb.float().exp() * to_logs.sum(1, keepdim=True)
+    write(out, (result * grad.reshape(-1, 1)).to(out.dtype))

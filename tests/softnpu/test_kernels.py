@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 
-import kernel_calls_layers  # noqa: F401 - adds its calls
+import kernel_calls_fused  # noqa: F401 - adds its calls
+import kernel_calls_layers  # noqa: F401
 import kernel_calls_lists  # noqa: F401
 import kernel_calls_losses  # noqa: F401
 import pytest
@@ -48,6 +49,12 @@ ROUNDED = {
     "aclnnBinaryCrossEntropyWithLogitsBackward", "aclnnSwiGlu", "aclnnRmsNorm", "aclnnFastGelu",
     "aclnnFastGeluBackward", "aclnnSwiGluGrad", "aclnnRmsNormGrad", "aclnnAddRmsNorm",
     "aclnnBatchNormStats", "aclnnBatchNormElemt", "aclnnBatchNormReduce",
+    "aclnnGeGluV3Backward", "aclnnAddLayerNormGrad", "aclnnDeepNorm", "aclnnDeepNormGrad",
+    "aclnnGroupNormSwish", "aclnnGroupNormSwishGrad", "aclnnCrossEntropyLossGrad",
+    "aclnnRotaryPositionEmbeddingGrad", "aclnnNsaCompress", "aclnnNsaCompressGrad",
+    "aclnnMoeTokenUnpermuteGrad", "aclnnMoeGatingTopK",
+    "aclnnFlashAttentionScoreV2", "aclnnFlashAttentionScoreGradV2",
+    "aclnnLSTM", "aclnnLstmBackward", "aclnnGRU", "aclnnGRUBackward",
 }  # fmt: skip
 
 

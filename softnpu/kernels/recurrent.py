@@ -1,0 +1,279 @@
+"""LSTM and GRU: layers and directions of one step each, computed in float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+
+from . import kernel
+from ._tools import write, write_all
+
+if TYPE_CHECKING:
+    from ._types import BoolArray, Tensor, TensorList, double, int64_t
+
+
+def _weights(params: TensorList, biased: bool) -> list[list[Tensor]]:
+    """For each layer and direction: of the input, of the hidden state, and their biases."""
+    count = 4 if biased else 2
+    return [[p.float() for p in params[n : n + count]] for n in range(0, len(params), count)]
+
+
+def _steps(length: int, reverse: int) -> range:
+    return range(length)[::-1] if reverse else range(length)
+
+
+def _gates(x: Tensor, hidden: Tensor, weights: list[Tensor], count: int):
+    bias = weights[2:] or (None, None)
+    sides = F.linear(x, weights[0], bias[0]), F.linear(hidden, weights[1], bias[1])
+    return [side.chunk(count, -1) for side in sides]
+
+
+def _lstm_step(x: Tensor, state: Sequence[Tensor], weights: list[Tensor]) -> tuple[Tensor, ...]:
+    i, f, j, o = (a + b for a, b in zip(*_gates(x, state[0], weights, 4), strict=True))
+    i, j, f, o = i.sigmoid(), j.tanh(), f.sigmoid(), o.sigmoid()
+    c = f * state[1] + i * j
+    return o * c.tanh(), c, i, j, f, o, c.tanh()
+
+
+def _gru_step(x: Tensor, state: Sequence[Tensor], weights: list[Tensor]) -> tuple[Tensor, ...]:
+    (xr, xz, xn), (hr, hz, hn) = _gates(x, state[0], weights, 3)
+    r, z = (xr + hr).sigmoid(), (xz + hz).sigmoid()
+    n = (xn + r * hn).tanh()
+    return (1 - z) * n + z * state[0], r, z, n, hn
+
+
+def _run(step: Callable, x: Tensor, starts: list[Tensor], weights: list, directions: int):
+    """All layers: the output, and for each layer and direction what each step made."""
+    made = []
+    for layer in range(len(weights) // directions):
+        for reverse in range(directions):
+            number = layer * directions + reverse
+            state: Sequence[Tensor] = [start[number] for start in starts]
+            steps: list = [()] * len(x)
+            for t in _steps(len(x), reverse):
+                state = steps[t] = step(x[t], state, weights[number])
+            made.append([torch.stack(part) for part in zip(*steps, strict=True)])
+        x = torch.cat([parts[0] for parts in made[-directions:]], -1)
+    return x, made
+
+
+def _forward(
+    step: Callable,
+    input: Tensor,
+    params: TensorList,
+    hx: Sequence[Tensor],
+    batches: Tensor | None,
+    biased: bool,
+    dropout: float,
+    both: bool,
+    batch_first: bool,
+    output: Tensor,
+    ends: Sequence[Tensor],
+    kept: Sequence[TensorList],
+) -> None:
+    if batches is not None or dropout:
+        raise NotImplementedError("a recurrent layer with packed sequences or dropout")
+    x = input.float().transpose(0, 1) if batch_first else input.float()
+    weights = _weights(params, biased)
+    result, made = _run(step, x, [start.float() for start in hx], weights, 1 + both)
+    write(output, (result.transpose(0, 1) if batch_first else result).to(output.dtype))
+    for number, end in enumerate(ends):
+        last = [parts[number][0 if both and n % 2 else -1] for n, parts in enumerate(made)]
+        write(end, torch.stack(last).to(end.dtype))
+    for outs, results in zip(kept, zip(*made, strict=True), strict=True):
+        if outs:
+            write_all(
+                outs, [result.to(out.dtype) for out, result in zip(outs, results, strict=True)]
+            )
+
+
+def _backward(
+    step: Callable,
+    input: Tensor,
+    params: TensorList,
+    hx: Sequence[Tensor],
+    to_output: Tensor | None,
+    to_ends: Sequence[Tensor | None],
+    kept: Sequence[TensorList],
+    batches: Tensor | None,
+    biased: bool,
+    both: bool,
+    batch_first: bool,
+    to_input: Tensor,
+    to_starts: Sequence[Tensor],
+    to_params: TensorList,
+) -> None:
+    if batches is not None:
+        raise NotImplementedError("a recurrent layer with packed sequences")
+    weights, directions = _weights(params, biased), 1 + both
+    made = [[part.float() for part in parts] for parts in zip(*kept, strict=True)]
+    first = input.float().transpose(0, 1) if batch_first else input.float()
+    above = torch.cat([parts[0] for parts in made[-directions:]], -1) * 0
+    if to_output is not None:
+        above = to_output.float().transpose(0, 1) if batch_first else to_output.float()
+    for layer in range(len(weights) // directions)[::-1]:
+        below = made[(layer - 1) * directions : layer * directions] if layer else []
+        x = torch.cat([parts[0] for parts in below], -1) if layer else first
+        to_x = torch.zeros_like(x)
+        for reverse, own in enumerate(above.chunk(directions, -1)):
+            number = layer * directions + reverse
+            grads = [torch.zeros_like(weight) for weight in weights[number]]
+            states = [start[number].float() for start in hx]
+            carried = [
+                torch.zeros_like(state) if end is None else end[number].float()
+                for state, end in zip(states, to_ends, strict=True)
+            ]
+            edge = len(x) - 1 if reverse else 0
+            for t in _steps(len(x), not reverse):
+                before = t + 1 if reverse else t - 1
+                parts = [part[t] for part in made[number]]
+                past = states if t == edge else [p[before] for p in made[number][: len(hx)]]
+                carried[0] = carried[0] + own[t]
+                at_input, at_hidden, carried = step(parts, past, carried)
+                to_x[t] += at_input @ weights[number][0]
+                carried[0] = carried[0] + at_hidden @ weights[number][1]
+                results = at_input.mT @ x[t], at_hidden.mT @ past[0], at_input.sum(0)
+                for grad, result in zip(grads, (*results, at_hidden.sum(0)), strict=False):
+                    grad += result
+            for out, result in zip(to_starts, carried, strict=True):
+                write(out[number], result.to(out.dtype))
+            count = len(grads)
+            outs = to_params[number * count : (number + 1) * count]
+            write_all(outs, [g.to(o.dtype) for o, g in zip(outs, grads, strict=True)])
+        above = to_x
+    write(to_input, (above.transpose(0, 1) if batch_first else above).to(to_input.dtype))
+
+
+def _lstm_back(parts: list[Tensor], past: list[Tensor], grads: list[Tensor]):
+    _, _, i, j, f, o, tanh = parts
+    to_c = grads[1] + grads[0] * o * (1 - tanh * tanh)
+    gates = (to_c * j * i * (1 - i), to_c * past[1] * f * (1 - f))
+    gates = torch.cat((*gates, to_c * i * (1 - j * j), grads[0] * tanh * o * (1 - o)), -1)
+    return gates, gates, [torch.zeros_like(to_c), to_c * f]
+
+
+def _gru_back(parts: list[Tensor], past: list[Tensor], grads: list[Tensor]):
+    _, r, z, n, hn = parts
+    to_n = grads[0] * (1 - z) * (1 - n * n)
+    both = to_n * hn * r * (1 - r), grads[0] * (past[0] - n) * z * (1 - z)
+    return torch.cat((*both, to_n), -1), torch.cat((*both, to_n * r), -1), [grads[0] * z]
+
+
+@kernel
+def aclnnLSTM(
+    input: Tensor,
+    params: TensorList,
+    hx: TensorList,
+    batchSizes: Tensor,
+    hasBias: bool,
+    numLayers: int64_t,
+    dropout: double,
+    train: bool,
+    bidirectional: bool,
+    batchFirst: bool,
+    output: Tensor,
+    hy: Tensor,
+    cy: Tensor,
+    iOut: TensorList,
+    jOut: TensorList,
+    fOut: TensorList,
+    oOut: TensorList,
+    hOut: TensorList,
+    cOut: TensorList,
+    tanhCOut: TensorList,
+):
+    _forward(
+        *(_lstm_step, input, params, hx, batchSizes, hasBias, dropout, bidirectional, batchFirst),
+        *(output, (hy, cy), (hOut, cOut, iOut, jOut, fOut, oOut, tanhCOut)),
+    )
+
+
+@kernel
+def aclnnLstmBackward(
+    input: Tensor,
+    hx: TensorList,
+    params: TensorList,
+    dy: Tensor,
+    dh: Tensor,
+    dc: Tensor,
+    i: TensorList,
+    g: TensorList,
+    f: TensorList,
+    o: TensorList,
+    h: TensorList,
+    c: TensorList,
+    tanhc: TensorList,
+    batchSizesOptional: Tensor,
+    hasBias: bool,
+    numLayers: int64_t,
+    dropout: double,
+    train: bool,
+    bidirectional: bool,
+    batchFirst: bool,
+    outputMask: BoolArray,
+    dxOut: Tensor,
+    dhPrevOut: Tensor,
+    dcPrevOut: Tensor,
+    dparamsOut: TensorList,
+):
+    _backward(
+        *(_lstm_back, input, params, hx, dy, (dh, dc), (h, c, i, g, f, o, tanhc)),
+        *(batchSizesOptional, hasBias, bidirectional, batchFirst),
+        *(dxOut, (dhPrevOut, dcPrevOut), dparamsOut),
+    )
+
+
+@kernel
+def aclnnGRU(
+    input: Tensor,
+    params: TensorList,
+    hx: Tensor,
+    batchSizes: Tensor,
+    hasBias: bool,
+    numLayers: int64_t,
+    dropout: double,
+    train: bool,
+    bidirection: bool,
+    batchFirst: bool,
+    output: Tensor,
+    hy: Tensor,
+    rOut: TensorList,
+    zOut: TensorList,
+    nOut: TensorList,
+    hnOut: TensorList,
+    hOut: TensorList,
+):
+    _forward(
+        *(_gru_step, input, params, (hx,), batchSizes, hasBias, dropout, bidirection, batchFirst),
+        *(output, (hy,), (hOut, rOut, zOut, nOut, hnOut)),
+    )
+
+
+@kernel
+def aclnnGRUBackward(
+    input: Tensor,
+    params: TensorList,
+    hx: Tensor,
+    dy: Tensor,
+    dh: Tensor,
+    r: TensorList,
+    z: TensorList,
+    n: TensorList,
+    hn: TensorList,
+    h: TensorList,
+    batchSizes: Tensor,
+    hasBias: bool,
+    numLayers: int64_t,
+    bidirection: bool,
+    batchFirst: bool,
+    dxOut: Tensor,
+    dhPrevOut: Tensor,
+    dparamsOut: TensorList,
+):
+    _backward(
+        *(_gru_back, input, params, (hx,), dy, (dh,), (h, r, z, n, hn)),
+        *(batchSizes, hasBias, bidirection, batchFirst, dxOut, (dhPrevOut,), dparamsOut),
+    )

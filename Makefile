@@ -35,6 +35,7 @@ help:
 	@echo "make check     all tests: lint, pytest, doctest, html, the NPU test files, the evidence"
 	@echo "make record    run all checks on this device and write a record into evidence/"
 	@echo "make matrix    record all versions and products on the software NPU (ARGS=\"2.12.0 A3 --force\")"
+	@echo "make sweep     sweep all operators on this device (ARGS=\"run --dtypes float32 --shard 1/4\")"
 	@echo "make evidence  check what lies in evidence/"
 	@echo "make upstream  write the artefacts for Ascend/pytorch (CHECKOUT=its folder)"
 	@echo "make bench     what the software NPU costs against the CPU"
@@ -71,6 +72,10 @@ test-npu: $(SETUP)
 record: $(SETUP)
 	$(RUN) -m npudocs.recording
 
+ARGS ?=
+sweep: $(SETUP)
+	$(RUN) -m npudocs.sweep $(or $(ARGS),run)
+
 matrix: $(SETUP)
 	$(PYTHON) -m nox -s matrix -- $(ARGS)
 
@@ -106,4 +111,4 @@ host:
 	@.venv/bin/python npudocs/preflight.py host
 	@touch $@
 
-.PHONY: help html doctest check lint pytest test-npu record matrix evidence evidence-rerun upstream bench clean host
+.PHONY: help html doctest check lint pytest test-npu record sweep matrix evidence evidence-rerun upstream bench clean host

@@ -147,13 +147,13 @@ def claims(folder: Path = FOLDER) -> list[Claim]:
     """
     found: list[Claim] = []
     for path in sorted((folder / "claims").glob("*.json")):
-        content = _load(path, folder, "claims.schema.json")
+        content = load_checked(path, folder, "claims.schema.json")
         mine = [_claim(entry, content["source"]) for entry in content["claims"]]
         seen: set[tuple[str, ...]] = set()
         for claim in mine:
             key = (claim.api, claim.version, claim.product)
             if key in seen:
-                raise _error(path, "claims", f"{' '.join(key)} stands here twice")
+                raise refusal(path, "claims", f"{' '.join(key)} stands here twice")
             seen.add(key)
         found += mine
     return found
@@ -174,35 +174,37 @@ def check(content: dict[str, Any], path: Path, folder: Path) -> Record:
     Raises:
         EvidenceError: it is malformed, edited or contradictory.
     """
-    _validate(content, path, folder, "record.schema.json")
+    check_schema(content, path, folder, "record.schema.json")
     if content["digest"] != digest(content):
-        raise _error(path, "digest", "does not fit the content: only a run may write a record")
+        raise refusal(path, "digest", "does not fit the content: only a run may write a record")
     where = content["where"]
     if release(where["torch"]) != release(where["torch_npu"]):
-        raise _error(path, "where.torch", f"does not match torch_npu {where['torch_npu']}")
+        raise refusal(path, "where.torch", f"does not match torch_npu {where['torch_npu']}")
     if where["product"] != product_of(where["soc"]):
-        raise _error(path, "where.product", f"{where['soc']} is not a SoC of {where['product']}")
+        raise refusal(path, "where.product", f"{where['soc']} is not a SoC of {where['product']}")
     software = content["kind"] == "software"
     if software != bool(where["softnpu"]) or software != ("softnpu" in where["device"]):
-        raise _error(path, "kind", f"{content['kind']!r} contradicts where.softnpu or where.device")
+        raise refusal(
+            path, "kind", f"{content['kind']!r} contradicts where.softnpu or where.device"
+        )
     if path.parent.name != content["kind"]:
-        raise _error(path, "kind", f"{content['kind']!r} does not belong into {path.parent.name}/")
+        raise refusal(path, "kind", f"{content['kind']!r} does not belong into {path.parent.name}/")
     expected = file_name(content)
     if path.stem != expected:
-        raise _error(path, "where", f"belongs into {expected}.json")
+        raise refusal(path, "where", f"belongs into {expected}.json")
     try:
         datetime.datetime.fromisoformat(content["started"])
     except ValueError as error:
-        raise _error(path, "started", str(error)) from error
+        raise refusal(path, "started", str(error)) from error
     entries = tuple(_entry(entry) for entry in content["entries"])
     seen: dict[tuple[str, str, str], int] = {}
     for number, entry in enumerate(entries):
         key = (entry.check, entry.part, entry.dtype)
         if key in seen:
-            raise _error(path, f"entries[{number}]", f"repeats entries[{seen[key]}]")
+            raise refusal(path, f"entries[{number}]", f"repeats entries[{seen[key]}]")
         seen[key] = number
         if not (folder / "sources" / source_name(entry)).is_file():
-            raise _error(path, f"entries[{number}].source", "its text is not in evidence/sources")
+            raise refusal(path, f"entries[{number}].source", "its text is not in evidence/sources")
     fields = {key: content[key] for key in ("kind", "where", "commit", "started", "seconds")}
     return Record(name=path.stem, entries=entries, **fields)
 
@@ -232,7 +234,7 @@ def unrecorded(folder: Path = FOLDER) -> list[Unrecorded]:
     path = folder / "unrecorded.json"
     if not path.is_file():
         return []
-    content = _load(path, folder, "unrecorded.schema.json")
+    content = load_checked(path, folder, "unrecorded.schema.json")
     found = [Unrecorded(**entry) for entry in content["combinations"]]
     recorded = {
         (record.version, record.where["product"])
@@ -241,7 +243,7 @@ def unrecorded(folder: Path = FOLDER) -> list[Unrecorded]:
     }
     for number, one in enumerate(found):
         if (one.version, one.product) in recorded:
-            raise _error(path, f"combinations[{number}]", "has a record")
+            raise refusal(path, f"combinations[{number}]", "has a record")
     return found
 
 
@@ -276,9 +278,14 @@ def problems(folder: Path = FOLDER) -> list[str]:
     return found
 
 
-def _load(path: Path, folder: Path, schema: str) -> dict[str, Any]:
+def load_checked(path: Path, folder: Path, schema: str) -> dict[str, Any]:
+    """The content of a JSON file that a schema in `folder` allows.
+
+    Raises:
+        EvidenceError: it is no JSON, or the schema does not allow it.
+    """
     content = _read(path)
-    _validate(content, path, folder, schema)
+    check_schema(content, path, folder, schema)
     return content
 
 
@@ -286,18 +293,19 @@ def _read(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise _error(path, "file", f"is not JSON: {error}") from error
+        raise refusal(path, "file", f"is not JSON: {error}") from error
 
 
-def _validate(content: Any, path: Path, folder: Path, schema: str) -> None:
+def check_schema(content: Any, path: Path, folder: Path, schema: str) -> None:
     # The rules are the project's, wherever the evidence lies.
     rules = json.loads((FOLDER / schema).read_text(encoding="utf-8"))
     checker = jsonschema.Draft202012Validator(rules, format_checker=jsonschema.FormatChecker())
     # The first by place, so that the message does not change from run to run.
     for problem in sorted(checker.iter_errors(content), key=lambda error: error.json_path):
-        raise _error(path, problem.json_path.lstrip("$.") or "file", problem.message)
+        raise refusal(path, problem.json_path.lstrip("$.") or "file", problem.message)
 
 
-def _error(path: Path, field: str, message: str) -> EvidenceError:
+def refusal(path: Path, field: str, message: str) -> EvidenceError:
+    """The error that names a file of the evidence and the field that is wrong."""
     name = "/".join(path.parts[-3:])
     return EvidenceError(f"{name}: {field}: {message}")

@@ -129,11 +129,11 @@ def write(made: dict[str, Any], sources: Sources, folder: Path) -> Path:
     """
     target = folder / "records" / made["kind"] / f"{evidence.file_name(made)}.json"
     for name, text in _named(made, sources).items():
-        _replace(folder / "sources" / name, text)
+        replace(folder / "sources" / name, text)
     text = json.dumps(made, indent=1, ensure_ascii=False) + "\n"
     try:
         evidence.check(made, target, folder)
-        _replace(target, text.encode())
+        replace(target, text.encode())
         if made["kind"] == "software":
             about = made["where"]
             update_unrecorded(folder, [(evidence.release(about["torch_npu"]), about["product"])])
@@ -154,7 +154,7 @@ def update_unrecorded(
         listed.pop(key, None)
     if listed:
         content = {"schema": 1, "combinations": [listed[key] for key in sorted(listed)]}
-        _replace(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+        replace(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
     else:
         path.unlink(missing_ok=True)
 
@@ -166,7 +166,7 @@ def _named(made: dict[str, Any], sources: Sources) -> dict[str, bytes]:
     }
 
 
-def _replace(path: Path, data: bytes) -> None:
+def replace(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".", delete=False) as file:

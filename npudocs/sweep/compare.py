@@ -1,0 +1,132 @@
+"""What became of a tangent: one status for what the CPU gave and what the NPU gave."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import torch
+
+from npudocs.recording import messages
+from npudocs.sweep.forms import Outcome
+
+# The worst first: an operator has the worst status of its samples.
+STATUSES = {
+    "crashed": "the process died",
+    "timeout": "no answer within the time limit",
+    "no kernel": "the software NPU has no kernel for an operator that is called",
+    "tangent lost": "the CPU has a tangent, the NPU has none, and no error is raised",
+    "wrong": "value or tangent differ from the CPU's beyond the tolerance",
+    "no error": "the CPU raises an error, the NPU does not",
+    "cpu wrong": "the NPU equals the CPU's dual numbers, the CPU's result in this form does not",
+    "error": "the NPU raises an error, the CPU does not",
+    "cpu fallback": "equal, but torch_npu computes an operator on the host",
+    "same": "value and tangent equal the CPU's",
+    "both refuse": "the CPU and the NPU both raise an error",
+}
+
+# As torch.testing.assert_close, with room for sums in another order.
+TOLERANCES = {
+    "float64": (1e-7, 1e-7),
+    "float32": (1e-4, 1e-5),
+    "complex64": (1e-4, 1e-5),
+    "float16": (1e-2, 1e-3),
+    "bfloat16": (5e-2, 1e-2),
+}
+
+_NO_KERNEL = re.compile(r"softnpu has no kernel for the operator (\w+)")
+# torch_npu's line with clock and process, and the stack of an error in a kernel of softnpu.
+_NOISE = re.compile(
+    r"^\[(?:ERROR|WARN)\][^\n]*\n?|Traceback \(most recent call last\):\n(?:  [^\n]*\n)+|^operator\(\):\S+ ",
+    re.MULTILINE,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """The status of one sample, and why where it is not equal."""
+
+    status: str
+    message: str = ""
+
+
+def worst(statuses: list[str]) -> str:
+    """The status that stands for all."""
+    return min(statuses, key=list(STATUSES).index)
+
+
+def of_error(error: BaseException) -> str:
+    """An error's kind and text, on one line."""
+    text = messages.without_frames(_NOISE.sub("", str(error)))
+    return messages.shorten(" ".join(f"{type(error).__name__}: {text}".split()), 300)
+
+
+def judge(
+    cpu: Outcome | Exception, npu: Outcome | Exception, dtype: str, values_matter: bool = True
+) -> Verdict:
+    """Compare what the CPU and the NPU gave for the same call.
+
+    `values_matter` is false for an operator that draws random numbers: then only what is there
+    and its shape are compared.
+    """
+    if isinstance(npu, Exception):
+        if found := _NO_KERNEL.search(str(npu)):
+            return Verdict("no kernel", found.group(1))
+        if isinstance(cpu, Exception):
+            return Verdict("both refuse", of_error(cpu))
+        return Verdict("error", of_error(npu))
+    if isinstance(cpu, Exception):
+        return Verdict("no error", f"the CPU says: {of_error(cpu)}")
+    if len(cpu[0]) != len(npu[0]):
+        return Verdict("wrong", f"{len(npu[0])} differentiable outputs, the CPU has {len(cpu[0])}")
+    found = [
+        *(_tangent(*pair, dtype, values_matter) for pair in zip(cpu[1], npu[1], strict=True)),
+        *(
+            _equal("the value", *pair, dtype, values_matter)
+            for pair in zip(cpu[0], npu[0], strict=True)
+        ),
+    ]
+    bad = [verdict for verdict in found if verdict.status != "same"]
+    return min(bad, key=lambda one: list(STATUSES).index(one.status), default=Verdict("same"))
+
+
+def _tangent(
+    cpu: torch.Tensor | None, npu: torch.Tensor | None, dtype: str, values_matter: bool
+) -> Verdict:
+    if cpu is None:
+        return Verdict("same")
+    if npu is None:
+        return Verdict("tangent lost", "the tangent is None")
+    if values_matter and cpu.any() and not npu.any():
+        return Verdict("tangent lost", "the tangent is zero in every element")
+    return _equal("the tangent", cpu, npu, dtype, values_matter)
+
+
+def _equal(
+    name: str,
+    cpu: torch.Tensor | None,
+    npu: torch.Tensor | None,
+    dtype: str,
+    values_matter: bool,
+) -> Verdict:
+    if cpu is None or npu is None:
+        return (
+            Verdict("same") if cpu is npu else Verdict("wrong", f"{name} is there only on one side")
+        )
+    if cpu.shape != npu.shape:
+        words = f"{name} has the shape {tuple(npu.shape)}, the CPU's has {tuple(cpu.shape)}"
+        return Verdict("wrong", words)
+    if cpu.dtype != npu.dtype:
+        return Verdict("wrong", f"{name} is {npu.dtype}, the CPU's is {cpu.dtype}")
+    if not values_matter:
+        return Verdict("same")
+    rtol, atol = TOLERANCES[dtype]
+    # Relative to the largest element: what a sum rounds is of the size of its largest term.
+    atol += rtol * cpu.abs().nan_to_num(0, 0, 0).max().item() if cpu.numel() else 0
+    far = ~torch.isclose(npu, cpu, rtol=rtol, atol=atol, equal_nan=True)
+    if not far.any():
+        return Verdict("same")
+    at = tuple(far.nonzero()[0].tolist())
+    where = f" at {list(at)}" if at else ""
+    words = f"{name} is {npu[at].item():.6g}{where}, the CPU's is {cpu[at].item():.6g}"
+    return Verdict("wrong", f"{words}; {int(far.sum())} of {far.numel()} elements differ")

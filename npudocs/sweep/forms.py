@@ -1,0 +1,148 @@
+"""One call of an operator in each form, and the tangents that come out.
+
+Every function here takes the operator, its arguments on some device, and a tangent for each
+argument that is differentiated; it returns ``(values, tangents)``, two flat lists of equal length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.autograd.forward_ad as fwAD
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+Outcome = tuple[list[torch.Tensor | None], list[torch.Tensor | None]]
+
+
+class Call:
+    """An operator's arguments, of which some are differentiated.
+
+    `leaves` are the arguments' leaves on the device; `places` are the positions of those that are
+    differentiated.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        leaves: list[Any],
+        structure: Any,
+        places: list[int],
+        process: Callable[[Any], Any],
+    ) -> None:
+        self.function, self.leaves, self.structure = function, leaves, structure
+        self.places, self.process = places, process
+
+    @property
+    def inputs(self) -> list[torch.Tensor]:
+        """The tensors that are differentiated."""
+        return [self.leaves[place] for place in self.places]
+
+    def arguments(self, inputs: list[torch.Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments, with `inputs` in the places that are differentiated."""
+        leaves = list(self.leaves)
+        for place, tensor in zip(self.places, inputs, strict=True):
+            leaves[place] = tensor
+        return tree_unflatten(leaves, self.structure)
+
+    def __call__(self, *inputs: torch.Tensor) -> Any:
+        arguments, keywords = self.arguments(list(inputs))
+        return self.process(self.function(*arguments, **keywords))
+
+
+def differentiable(output: Any) -> list[torch.Tensor]:
+    """The tensors of an output that can carry a tangent."""
+    return [
+        leaf
+        for leaf in tree_flatten(output)[0]
+        if isinstance(leaf, torch.Tensor) and (leaf.is_floating_point() or leaf.is_complex())
+    ]
+
+
+def _duals(call: Call, tangents: list[torch.Tensor]) -> list[torch.Tensor]:
+    return [fwAD.make_dual(x, t) for x, t in zip(call.inputs, tangents, strict=True)]
+
+
+def _unpacked(output: Any) -> Outcome:
+    pairs = [fwAD.unpack_dual(tensor) for tensor in differentiable(output)]
+    return [pair.primal for pair in pairs], [pair.tangent for pair in pairs]
+
+
+def dual(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+    """Out of place."""
+    with fwAD.dual_level():
+        return _unpacked(call(*_duals(call, tangents)))
+
+
+def inplace(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+    """In place on a copy of the first argument: a leaf's own tangent must not be written to."""
+    with fwAD.dual_level():
+        arguments, keywords = call.arguments(_duals(call, tangents))
+        first, *others = arguments
+        return _unpacked(call.process(call.function(first.clone(), *others, **keywords)))
+
+
+def out(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+    """With ``out=``: torch refuses it on dual tensors."""
+    expected, structure = tree_flatten(call(*call.inputs))
+    empty = [
+        torch.empty_like(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in expected
+    ]
+    with fwAD.dual_level():
+        arguments, keywords = call.arguments(_duals(call, tangents))
+        return _unpacked(
+            call.function(*arguments, **keywords, out=tree_unflatten(empty, structure))
+        )
+
+
+def func_jvp(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+    """By torch.func.jvp."""
+    flat = _flat(call)
+    values, found = torch.func.jvp(flat, tuple(call.inputs), tuple(tangents))
+    return list(values), list(found)
+
+
+def batched(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+    """By torch.func.vmap over torch.func.jvp, with two tangents at once."""
+    flat = _flat(call)
+
+    def push(*directions: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return torch.func.jvp(flat, tuple(call.inputs), directions)[1]
+
+    stacked = tuple(torch.stack((tangent, 2 * tangent)) for tangent in tangents)
+    return list(flat(*call.inputs)), list(torch.func.vmap(push, randomness="same")(*stacked))
+
+
+def forward_over_reverse(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+    """The gradient of a weighted sum of the outputs, on dual tensors."""
+    with fwAD.dual_level():
+        leaves = [x.detach().requires_grad_() for x in call.inputs]
+        duals = [fwAD.make_dual(x, t) for x, t in zip(leaves, tangents, strict=True)]
+        outputs = [one for one in differentiable(call(*duals)) if one.requires_grad]
+        weights = [_weights(fwAD.unpack_dual(one).primal) for one in outputs]
+        gradients = torch.autograd.grad(
+            outputs, leaves, weights, allow_unused=True, create_graph=True
+        )
+        pairs = [(None, None) if one is None else fwAD.unpack_dual(one) for one in gradients]
+        return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
+
+
+def _weights(output: torch.Tensor) -> torch.Tensor:
+    """Unequal, so that a sum which is constant, as softmax's, has a gradient too."""
+    weights = torch.linspace(0.5, 1.5, output.numel()).reshape(output.shape)
+    return weights.to(output.dtype).to(output.device)
+
+
+def _flat(call: Call) -> Callable[..., tuple[torch.Tensor, ...]]:
+    return lambda *inputs: tuple(differentiable(call(*inputs)))
+
+
+CALLS: dict[str, Callable[[Call, list[torch.Tensor]], Outcome]] = {
+    "dual": dual,
+    "inplace": inplace,
+    "out": out,
+    "func.jvp": func_jvp,
+    "forward over reverse": forward_over_reverse,
+    "batched": batched,
+}

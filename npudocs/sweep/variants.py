@@ -1,0 +1,151 @@
+"""What is swept: the variants of torch's operator database, and torch_npu's own functions."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import random
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from npudocs.sweep.npu_functions import NpuFunction
+
+DTYPES = ("float32", "float64", "float16", "bfloat16", "complex64")
+
+# How an operator can be called; each needs what torch's database says about the variant.
+FORMS = {
+    "dual": "out of place, on dual tensors",
+    "inplace": "in place, on a dual tensor",
+    "out": "with out=, on dual tensors",
+    "func.jvp": "by torch.func.jvp",
+    "forward over reverse": "the gradient, on dual tensors",
+    "batched": "by torch.func.vmap over torch.func.jvp",
+}
+
+
+# Operators that want a tensor of indices on the host, whatever the device.
+INDICES_ON_HOST = {"tensor_split"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Arguments of one call, on the CPU. A tensor that requires grad is one to differentiate."""
+
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+    text: str
+    process: Callable[[Any], Any] = lambda output: output
+    host: bool = False  # tensors that are not differentiated stay on the host
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """One operator, in one of the ways torch's database lists it."""
+
+    name: str
+    family: str
+    dtypes: tuple[str, ...]
+    forms: tuple[str, ...]
+    samples: Callable[[str], Iterator[Sample]]
+    function: Callable[..., Any]
+    reference: Callable[..., Any]
+    inplace: Callable[..., Any] | None = None
+
+
+@functools.cache
+def variants() -> dict[str, Variant]:
+    """All variants by name, torch's first, in the order of its database."""
+    return {variant.name: variant for variant in (*_of_torch(), *_of_torch_npu())}
+
+
+def _of_torch() -> Iterator[Variant]:
+    import torch
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    for op in op_db:
+        supported = op.supported_dtypes("cpu")
+        dtypes = tuple(name for name in DTYPES if getattr(torch, name) in supported)
+        if not op.supports_forward_ad or not dtypes:
+            continue
+        call = functools.partial(op.gradcheck_wrapper, op.get_op())
+        yield Variant(
+            name=op.full_name,
+            family=_family(op.name),
+            dtypes=dtypes,
+            forms=tuple(_forms(op)),
+            samples=functools.partial(_samples, op),
+            function=call,
+            reference=call,
+            inplace=op.get_inplace(),
+        )
+
+
+def _family(name: str) -> str:
+    prefixes = ("nn.functional", "linalg", "fft", "special", "masked", "sparse", "signal")
+    return next((prefix for prefix in prefixes if name.startswith(f"{prefix}.")), "torch")
+
+
+def _forms(op: Any) -> Iterator[str]:
+    yield "dual"
+    if op.get_inplace() is not None and op.supports_inplace_autograd:
+        yield "inplace"
+    if op.supports_out:
+        yield "out"
+    yield "func.jvp"
+    if op.supports_fwgrad_bwgrad:
+        yield "forward over reverse"
+    if op.check_batched_forward_grad:
+        yield "batched"
+
+
+def _seed() -> None:
+    """The same samples in every process."""
+    import numpy
+    import torch
+
+    random.seed(0)
+    numpy.random.seed(0)
+    torch.manual_seed(0)
+
+
+def _samples(op: Any, dtype: str) -> Iterator[Sample]:
+    import torch
+
+    _seed()
+    # What op.sample_inputs does too, which looks at the stack on the way, for a tenth of a second.
+    for one in list(op.sample_inputs_func(op, "cpu", getattr(torch, dtype), requires_grad=True)):
+        yield Sample(
+            arguments=(one.input, *one.args),
+            keywords=one.kwargs,
+            text=" ".join(str(one.summary()).split()),
+            process=one.output_process_fn_grad,
+            host=op.name in INDICES_ON_HOST,
+        )
+
+
+def _of_torch_npu() -> Iterator[Variant]:
+    from npudocs.sweep.npu_functions import FUNCTIONS
+
+    for one in FUNCTIONS:
+        yield Variant(
+            name=f"torch_npu.{one.name}",
+            family="torch_npu",
+            dtypes=one.dtypes,
+            forms=("dual", "func.jvp", "forward over reverse"),
+            samples=functools.partial(_npu_samples, one),
+            function=one.call,
+            reference=one.reference,
+        )
+
+
+def _npu_samples(one: NpuFunction, dtype: str) -> Iterator[Sample]:
+    import torch
+
+    generator = torch.Generator().manual_seed(0)
+    tensors = tuple(
+        torch.rand(shape, generator=generator, dtype=torch.float32).mul(2).sub(1)
+        for shape in one.inputs
+    )
+    inputs = tuple(x.to(getattr(torch, dtype)).requires_grad_() for x in tensors)
+    yield Sample(arguments=inputs, keywords={}, text=f"tensors of the shapes {one.inputs}")

@@ -36,6 +36,7 @@ help:
 	@echo "make record    run all checks on this device and write a record into evidence/"
 	@echo "make matrix    record all versions and products on the software NPU (ARGS=\"2.12.0 A3 --force\")"
 	@echo "make sweep     sweep all operators on this device (ARGS=\"run --dtypes float32 --shard 1/4\")"
+	@echo "make sweep-matrix   sweep all versions and products on the software NPU, in float32"
 	@echo "make evidence  check what lies in evidence/"
 	@echo "make upstream  write the artefacts for Ascend/pytorch (CHECKOUT=its folder)"
 	@echo "make bench     what the software NPU costs against the CPU"
@@ -76,6 +77,9 @@ ARGS ?=
 sweep: $(SETUP)
 	$(RUN) -m npudocs.sweep $(or $(ARGS),run)
 
+sweep-matrix: $(SETUP)
+	$(PYTHON) -m npudocs.sweep.matrix $(ARGS)
+
 matrix: $(SETUP)
 	$(PYTHON) -m nox -s matrix -- $(ARGS)
 
@@ -98,7 +102,7 @@ bench: $(SETUP)
 	$(RUN) -m softnpu.bench
 
 clean:
-	rm -rf build docs/gallery docs/evidence/records
+	rm -rf build docs/gallery docs/evidence/records docs/operators/families
 
 host:
 	@$(PYTHON) npudocs/preflight.py host
@@ -111,4 +115,4 @@ host:
 	@.venv/bin/python npudocs/preflight.py host
 	@touch $@
 
-.PHONY: help html doctest check lint pytest test-npu record sweep matrix evidence evidence-rerun upstream bench clean host
+.PHONY: help html doctest check lint pytest test-npu record sweep sweep-matrix matrix evidence evidence-rerun upstream bench clean host

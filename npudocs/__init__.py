@@ -30,6 +30,9 @@ MODULES = (
     "npudocs.claim_tables",
     "npudocs.record_pages",
     "npudocs.differences",
+    "npudocs.deviations",
+    "npudocs.operators",
+    "npudocs.upstream_tests",
     "npudocs.prose",
 )
 

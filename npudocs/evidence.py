@@ -23,6 +23,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "evidence"
 VERSIONS = ("2.7.1", "2.11.0", "2.12.0", "2.13.0", "2.14.0")
 PRODUCTS = ("A2", "A3", "950DT")
+# The module that the site is about: its APIs go by their short names.
+MODULE = "torch.autograd.forward_ad"
 
 # The blocks of a page that decide what its checks do; the prose around them may change.
 _BLOCKS = re.compile(
@@ -97,6 +99,17 @@ class Claim:
     items: tuple[int, ...]
     words: str
     source: dict[str, str]
+
+
+def short(api: str) -> str:
+    """The name that tells an API from all others: ``make_dual``, and ``func.jvp`` for ``torch.func.jvp``.
+
+    Several modules have a ``jvp`` and a ``hessian``. A function of a module of its own name has it
+    once: ``gradcheck``.
+    """
+    module, _, name = api.rpartition(".")
+    parent = module.rpartition(".")[2]
+    return name if module == MODULE or parent == name else f"{parent}.{name}"
 
 
 def sha256(data: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import functools
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from typing import Any
 
 from npudocs import device, evidence
 from npudocs.recording import RecordingError, writing
-from npudocs.sweep import SweepError, pool, records, units
+from npudocs.sweep import SweepError, checking, pool, records, units
 from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS
 from npudocs.sweep.variants import DTYPES, FORMS, variants
 
@@ -47,6 +48,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--workers", type=_number, default=os.cpu_count() or 1)
     run.add_argument("--limit", type=float, default=120, help="seconds a unit (default 120)")
     run.add_argument("--fresh", action="store_true", help="forget what an earlier run did")
+    run.add_argument("--check", action="store_true", help="compare with the record, write none")
     run.add_argument("--into", type=Path, default=ROOT / "build" / "sweep", help=argparse.SUPPRESS)
     run.set_defaults(command=_run)
     merge = commands.add_parser("merge", help="make one record of the files of all shards")
@@ -84,17 +86,20 @@ def _run(options: argparse.Namespace) -> None:
         path.unlink(missing_ok=True)
     results = pool.Results(path, header)
     began = time.monotonic()
-    pool.run(listed, forms, results, options.workers, options.limit)
+    evaluate = functools.partial(units.run, forms=forms)
+    pool.run(listed, evaluate, results, options.workers, options.limit)
     seconds = time.monotonic() - began
     print(f"{len(listed)} units in {seconds:.0f} s with {options.workers} workers: {path}")
-    if count > 1:
+    if options.check:
+        _check(_content([path], partly=True))
+    elif count > 1:
         print("Merge all shards: python -m npudocs.sweep merge FILES")
-    elif header["choice"] == {"operators": [], "dtypes": list(DTYPES), "forms": list(FORMS)}:
+    elif not options.operators and forms == tuple(FORMS):
         _merge([path])
     else:
         made = _content([path])
         print(records.table(made))
-        print("Not recorded: only a sweep of all operators, dtypes and forms is.")
+        print("Not recorded: only a sweep of all operators in all forms is.")
 
 
 def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, Any]:
@@ -119,7 +124,7 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
     }
 
 
-def _content(paths: Sequence[Path]) -> dict[str, Any]:
+def _content(paths: Sequence[Path], partly: bool = False) -> dict[str, Any]:
     shards = []
     for path in paths:
         try:
@@ -128,12 +133,22 @@ def _content(paths: Sequence[Path]) -> dict[str, Any]:
         except (OSError, ValueError) as error:
             raise SweepError(f"{path} is not the file of a shard: {error}") from error
     families = {name: variant.family for name, variant in variants().items()}
-    operators = records.merged(shards, families)
+    operators = records.merged(shards, families, partly)
     seconds = sum(line["seconds"] for _, *lines in shards for line in lines)
     header = shards[0][0]
-    return records.content(
-        header, started=header["started"], seconds=round(seconds), operators=operators
-    )
+    fields = {"started": header["started"], "dtypes": header["choice"]["dtypes"]}
+    return records.content(header, **fields, seconds=round(seconds), operators=operators)
+
+
+def _check(made: dict[str, Any]) -> None:
+    found = checking.differences(made, checking.record_of(made, records.load()))
+    print(records.table(made))
+    if found:
+        listed = "\n  ".join(found)
+        raise SweepError(
+            f"{len(found)} cells are not as recorded; if that is meant, make sweep again:\n  {listed}"
+        )
+    print("As recorded.")
 
 
 def _merge(paths: Sequence[Path]) -> None:

@@ -52,12 +52,13 @@ class Watch(TorchDispatchMode):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        result = func(*args, **(kwargs or {}))
-        said = {name.decode() for name in _SAID.findall(self.errors.new())}
-        if said:
-            self.known[str(func)] |= said
-        self.seen |= self.known.get(str(func), set())
-        return result
+        self.errors.new()  # what was said before is not this operator's
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            if said := _SAID.findall(self.errors.new()):
+                self.known[str(func)] |= {name.decode() for name in said}
+            self.seen |= self.known.get(str(func), set())
 
 
 class _Random(TorchDispatchMode):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import TimeoutError as UnitTimeout
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,7 @@ from tqdm import tqdm
 
 from npudocs.recording.messages import ending
 from npudocs.sweep import SweepError
-from npudocs.sweep import units as work
-from npudocs.sweep.units import Unit
+from npudocs.sweep.units import Unit, start
 
 # A process is replaced after so many units: what an operator leaves behind does not go far.
 UNITS_A_PROCESS = 400
@@ -70,27 +69,28 @@ class Results:
 
 def run(
     listed: Iterable[Unit],
-    forms: Sequence[str],
+    evaluate: Callable[[Unit], dict[str, Any]],
     results: Results,
     workers: int,
     limit: float,
     bar: bool = True,
 ) -> None:
-    """Run what is not done yet in `workers` processes, at most `limit` seconds a unit."""
+    """Evaluate what is not done yet in `workers` processes, at most `limit` seconds a unit.
+
+    Raises:
+        SweepError: `evaluate` raised an error, which is not an operator's.
+    """
     left = [unit for unit in listed if unit not in results.done]
     done = len(results.done)
     pool = ProcessPool(
         max_workers=workers,
         max_tasks=UNITS_A_PROCESS,
-        initializer=work.start,
-        initargs=(1,),
+        initializer=start,
         context=multiprocessing.get_context("spawn"),
     )
     progress = tqdm(total=done + len(left), initial=done, unit="unit", disable=not bar)
     with pool, progress:
-        futures = [
-            (unit, pool.schedule(work.run, (unit, tuple(forms)), timeout=limit)) for unit in left
-        ]
+        futures = [(unit, pool.schedule(evaluate, (unit,), timeout=limit)) for unit in left]
         try:
             for unit, future in futures:
                 results.add(unit, _result(future, limit))

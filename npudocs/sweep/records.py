@@ -31,17 +31,22 @@ class Cell(NamedTuple):
     random: bool
 
 
-def merged(shards: Iterable[list[dict[str, Any]]], families: dict[str, str]) -> dict[str, Any]:
+def merged(
+    shards: Iterable[list[dict[str, Any]]], families: dict[str, str], partly: bool = False
+) -> dict[str, Any]:
     """The operators of a record, from the lines of all shards, headers first.
 
+    `partly` is for looking at some of the shards, which make no record.
+
     Raises:
-        SweepError: the shards are of different runs, one is missing or counted twice, or a unit is.
+        SweepError: the shards are of different runs, or one is missing or there twice.
     """
     headers, lines = [], []
     for header, *listed in shards:
         headers.append(header)
         lines += listed
-    _check_headers(headers)
+    if not partly:
+        _check_headers(headers)
     found: dict[str, dict[str, Any]] = {}
     for line in sorted(lines, key=lambda one: DTYPES.index(one["dtype"])):
         name = line["operator"]

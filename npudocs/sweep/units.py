@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -60,8 +59,8 @@ def forms(words: Sequence[str]) -> tuple[str, ...]:
 _errors: Any = None
 
 
-def start(threads: int) -> None:
-    """Prepare a process of the pool."""
+def start() -> None:
+    """Prepare a process of the pool: the operators are small, one thread each is fastest."""
     global _errors
     import warnings
 
@@ -70,9 +69,8 @@ def start(threads: int) -> None:
     from npudocs.sweep.fallback import StandardError
 
     warnings.simplefilter("ignore")
-    torch.set_num_threads(threads)
+    torch.set_num_threads(1)
     _errors = StandardError()
-    os.environ["PYTHONWARNINGS"] = "ignore"
 
 
 def run(unit: Unit, forms: tuple[str, ...]) -> dict[str, Any]:

@@ -55,7 +55,7 @@ endif
 doctest: $(SETUP)
 	$(RUN) $(SPHINX) -b doctest build/doctest
 
-check: lint pytest doctest html test-npu evidence-rerun
+check: lint pytest doctest html test-npu evidence-rerun sweep-rerun
 
 lint: $(SETUP)
 	$(PYTHON) -m ruff check .
@@ -86,6 +86,9 @@ matrix: $(SETUP)
 evidence: $(SETUP)
 	$(PYTHON) -m npudocs.recording.check
 
+sweep-rerun: $(SETUP)
+	$(RUN) -m npudocs.sweep run --dtypes float32 --forms dual --fresh --check
+
 # What was recorded must be what runs.
 evidence-rerun: $(SETUP)
 	rm -rf build/evidence
@@ -115,4 +118,4 @@ host:
 	@.venv/bin/python npudocs/preflight.py host
 	@touch $@
 
-.PHONY: help html doctest check lint pytest test-npu record sweep sweep-matrix matrix evidence evidence-rerun upstream bench clean host
+.PHONY: help html doctest check lint pytest test-npu record sweep sweep-matrix matrix evidence evidence-rerun sweep-rerun upstream bench clean host

@@ -106,14 +106,12 @@ def load(folder: Path = FOLDER) -> list[dict[str, Any]]:
         if path.stem != evidence.file_name(made) or path.parent.name != made["kind"]:
             raise evidence.refusal(path, "where", f"belongs into {evidence.file_name(made)}.json")
         found.append(made)
-    order = [*evidence.VERSIONS]
-    return sorted(
-        found,
-        key=lambda made: (
-            order.index(evidence.release(made["where"]["torch_npu"])),
-            evidence.PRODUCTS.index(made["where"]["product"]),
-        ),
-    )
+    return sorted(found, key=_place)
+
+
+def _place(made: dict[str, Any]) -> tuple[tuple[int, ...], int]:
+    release = evidence.release(made["where"]["torch_npu"])
+    return tuple(map(int, release.split("."))), evidence.PRODUCTS.index(made["where"]["product"])
 
 
 def cells(made: dict[str, Any]) -> Iterator[Cell]:

@@ -112,14 +112,14 @@ EXPORT void softnpu_configure(const char *soc, uint64_t memory_bytes) {
 
 size_t softnpu_memory_total(void) { return memory_total; }
 
-/* The first answer is the bare SoC name, which torch_npu looks up in its table
- * of chips and keeps. Every later answer goes to a person or a log, so it says
- * that there is no chip. */
+/* Up to the first answer after aclInit it is the bare SoC name, which torch_npu
+ * looks up in its table of chips and keeps. Every later answer goes to a person
+ * or a log, so it says that there is no chip. */
 EXPORT const char *aclrtGetSocName(void) {
     static char labelled[96];
-    static bool asked;
-    if (!asked) {
-        asked = true;
+    static bool known;
+    if (!known) {
+        known = initialized;
         return soc_name;
     }
     snprintf(labelled, sizeof labelled, "%s (softnpu)", soc_name);

@@ -3,7 +3,8 @@
 What is known about a deviation is data, ``evidence/deviations.json``. Its section is a page's own: an executed
 block that shows it, then ``{deviation} name``, then a workaround. The directive adds the cause and a text for
 an upstream report, whose steps and result are those of the section's first executed block, so that nothing is
-said twice. ``{deviations}`` is the table of all, each linked to its section.
+said twice. ``{deviations}`` is the table of all, each linked to its section. Both say which operators of the newest
+sweep (``evidence/sweeps``) a deviation explains.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from __future__ import annotations
 import ast
 import builtins
 import doctest
+from collections import Counter
 from collections.abc import Iterator
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -22,7 +24,11 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from npudocs import blocks, problems, tables
-from npudocs.deviation_data import NAME, Deviation, DeviationError, load, report
+from npudocs.deviation_data import NAME, STATUSES, Deviation, DeviationError, load, report
+from npudocs.words import say, say_number
+
+if TYPE_CHECKING:
+    from npudocs.operators.data import Sweeps
 
 # A line of a block that is for whoever maintains the page, and not part of a report.
 MAINTENANCE = ", gone"
@@ -36,6 +42,10 @@ class deviation_table(nodes.General, nodes.Element):
 
 class deviation_report(nodes.General, nodes.Element):
     """Stands for a report until the section around it is complete."""
+
+
+class deviation_seen(nodes.General, nodes.Element):
+    """Stands for the operators that a sweep found, until a page is written."""
 
 
 class _Directive(SphinxDirective):
@@ -80,18 +90,23 @@ class Section(_Directive):
                 for s in (*one.sources, *one.family.sources)
             ),
         )
-        made: list[nodes.Node] = [anchor, _said("Cause", f"{one.cause} {one.family.cause}"), listed]
+        made: list[nodes.Node] = [
+            anchor,
+            _said(say("Cause. "), f"{say(one.cause)} {say(one.family.cause)}"),
+            listed,
+        ]
         if one.confirmed != "source":
             made.append(
                 _said(
-                    "Not confirmed",
-                    "this was seen to happen; the source was not followed to the end.",
+                    say("Not confirmed. "),
+                    say("this was seen to happen; the source was not followed to the end."),
                 )
             )
-        made.append(_said("How to notice", one.notice))
+        made.append(_said(say("How to notice. "), say(one.notice)))
         placeholder = deviation_report(deviation=one)
         self.set_source_info(placeholder)
-        return [*made, placeholder, _said("Workaround", one.workaround)]
+        seen = deviation_seen(deviation=one)
+        return [*made, seen, placeholder, _said(say("Workaround. "), say(one.workaround))]
 
 
 def anchor_of(name: str) -> str:
@@ -100,7 +115,7 @@ def anchor_of(name: str) -> str:
 
 
 def _said(head: str, words: str) -> nodes.paragraph:
-    strong = nodes.strong(text=f"{head}. ")
+    strong = nodes.strong(text=head)
     return nodes.paragraph("", "", strong, *tables.inline(words))
 
 
@@ -118,7 +133,8 @@ def _complete(app: Sphinx, doctree: nodes.document) -> None:
             )
             problems.report(app, message, location=placeholder)
         text = report(one, *(found or ("", "")))
-        html = f'<details class="npudocs-report"><summary>Upstream report</summary><pre>{escape(text)}</pre></details>'
+        head = say("Upstream report")
+        html = f'<details class="npudocs-report"><summary>{head}</summary><pre>{escape(text)}</pre></details>'
         placeholder.replace_self(nodes.raw("", html, format="html"))
 
 
@@ -170,25 +186,69 @@ def _check(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return pages
 
 
+def _sweeps(app: Sphinx) -> Sweeps:
+    from npudocs.operators import data  # which needs this module
+
+    return data.of(app)
+
+
+def _cells(app: Sphinx, one: Deviation) -> Counter[str]:
+    """How many cells of the newest sweep a deviation explains, by operator."""
+    sweep = _sweeps(app).default
+    if sweep is None:
+        return Counter()
+    bad = (cell for cell in sweep.cells.values() if cell.status in STATUSES)
+    return Counter(cell.operator for cell in bad if one.explains(cell))
+
+
 def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for placeholder in list(doctree.findall(deviation_table)):
         pages = dict(_sections(app.env))
         body = [
             _row(app, docname, one, pages.get(one.name, docname)) for one in placeholder["rows"]
         ]
-        head = [tables.row("operator", "what happens", "why", "instead")]
-        placeholder.replace_self(tables.table(head, body, [4, 3, 5, 5]))
+        head = [
+            tables.row(
+                *map(say, ("operator", "what happens", "why", "instead", "operators (cells)"))
+            )
+        ]
+        placeholder.replace_self(tables.table(head, body, [4, 3, 5, 5, 2]))
+    for placeholder in list(doctree.findall(deviation_seen)):
+        placeholder.replace_self(_seen(app, docname, placeholder["deviation"]))
 
 
 def _row(app: Sphinx, docname: str, one: Deviation, page: str) -> nodes.row:
     uri = f"{app.builder.get_relative_uri(docname, page)}#{anchor_of(one.name)}"
     link = nodes.reference("", "", nodes.literal(text=one.operator), internal=True, refuri=uri)
-    return tables.row(link, one.status, one.family.title, tables.text(one.workaround))
+    found = _cells(app, one)
+    number = f"{len(found)} ({found.total()})" if found else ""
+    workaround = tables.text(say(one.workaround))
+    return tables.row(link, say(one.status), say(one.family.title), workaround, number)
+
+
+def _seen(app: Sphinx, docname: str, one: Deviation) -> list[nodes.Node]:
+    """The operators of the newest sweep that a deviation explains, each linked to its section."""
+    from npudocs.operators import markup
+
+    sweeps, found = _sweeps(app), _cells(app, one)
+    if sweeps.default is None or not found:
+        return []
+    words = say_number(
+        "Explains {number} cell of {place}: ", "Explains {number} cells of {place}: ", found.total()
+    ).format(number=found.total(), place=sweeps.default.place)
+    made = nodes.paragraph("", "", nodes.strong(text=say("In the sweep. ")), nodes.Text(words))
+    for number, name in enumerate(sorted(found)):
+        uri = markup.address(app, docname, name, sweeps.families[name])
+        made += nodes.Text(", " if number else "")
+        made += nodes.reference("", "", nodes.literal(text=name), internal=True, refuri=uri)
+    made += nodes.Text(".")
+    return [made]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(deviation_table)
     app.add_node(deviation_report)
+    app.add_node(deviation_seen)
     app.add_directive("deviations", Table)
     app.add_directive("deviation", Section)
     app.connect("doctree-read", _complete)

@@ -9,15 +9,18 @@ from sphinx.application import Sphinx
 
 from npudocs import parts, tables
 from npudocs.operators import data, markup
+from npudocs.words import say
 
 
 def statuses(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
     """The statuses, worst first, and the forms."""
     meanings, forms, _ = data.statuses_forms_dtypes()
     made: list[nodes.Node] = []
-    for head, listed in (("status, the worst first", meanings), ("form", forms)):
-        body = [tables.row([nodes.strong(text=name)], words) for name, words in listed.items()]
-        made.append(tables.table([tables.row(head, "meaning")], body, [2, 6], stubs=1))
+    for head, listed in ((say("status, the worst first"), meanings), (say("form"), forms)):
+        body = [
+            tables.row([nodes.strong(text=say(name))], say(words)) for name, words in listed.items()
+        ]
+        made.append(tables.table([tables.row(head, say("meaning"))], body, [2, 6], stubs=1))
     return made
 
 
@@ -27,11 +30,11 @@ def limits(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
     if sweep is None:
         return markup.nothing()
     samples, seconds = (sweep.made["limits"][key] for key in ("samples", "seconds"))
-    words = (
-        f"The form dual runs every sample of torch's database, the other forms the first {samples}; an "
-        f"operator has {seconds:g} seconds in one dtype. Two results count as equal within:"
-    )
-    head = tables.row("dtype", "relative to the largest element", "absolute")
+    words = say(
+        "The form dual runs every sample of torch's database, the other forms the first {samples}; an "
+        "operator has {seconds} seconds in one dtype. Two results count as equal within:"
+    ).format(samples=samples, seconds=f"{seconds:g}")
+    head = tables.row("dtype", say("relative to the largest element"), say("absolute"))
     body = [
         tables.row(dtype, f"{relative:g}", f"{absolute:g}")
         for dtype, (relative, absolute) in sweep.made["tolerances"].items()

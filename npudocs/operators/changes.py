@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from npudocs import evidence, marks, parts
 from npudocs.operators import data, markup
 from npudocs.operators.data import Change, Sweep, Sweeps
+from npudocs.words import say, say_number
 
 # A longer list is folded.
 FEW = 25
@@ -40,7 +41,9 @@ def changes(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]
     pairs = sweeps.pairs()
     made: list[nodes.Node] = []
     for before, after in dict.fromkeys((one.version, two.version) for one, two in pairs):
-        made.append(nodes.rubric(text=f"{before} to {after}"))
+        made.append(
+            nodes.rubric(text=say("{before} to {after}").format(before=before, after=after))
+        )
         here = [pair for pair in pairs if (pair[0].version, pair[1].version) == (before, after)]
         # Products with the same changes are shown as one.
         groups: dict[tuple[Any, ...], list[tuple[Sweep, Sweep]]] = {}
@@ -50,11 +53,12 @@ def changes(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]
         for key, listed in groups.items():
             made += _group(app, docname, sweeps, listed, key[1])
     if not pairs:
-        words = "No product has records of two versions yet, so that nothing can be compared."
+        words = say("No product has records of two versions yet, so that nothing can be compared.")
         made.append(nodes.paragraph(text=words))
     missing = [v for v in evidence.VERSIONS if v not in {one.version for one in sweeps.all}]
     if missing:
-        words = f"There is no record of torch_npu {', '.join(missing)}."
+        words = say("There is no record of torch_npu {versions}.")
+        words = words.format(versions=", ".join(missing))
         made.append(nodes.paragraph(text=words))
     return made
 
@@ -73,22 +77,30 @@ def _group(
     found: tuple[Change, ...],
 ) -> list[nodes.Node]:
     before, after = listed[0]
-    as_ = "as" if after.kind == "software" else "on"
-    where = f"{as_} {', '.join(two.product for _, two in listed)}, {marks.KINDS[after.kind]}"
+    as_ = say("as" if after.kind == "software" else "on")
+    products = ", ".join(two.product for _, two in listed)
+    where = f"{as_} {products}, {say(marks.KINDS[after.kind])}"
     dtypes = [dtype for dtype in after.dtypes if dtype in before.dtypes]
     compared = len(before.cells.keys() & after.cells.keys())
-    words = f"{where}: {len(found)} of {compared} combinations have another status "
-    words += f"(in {', '.join(dtypes)})." if dtypes else "(no dtype was swept in both)."
+    words = say(
+        "{where}: {number} of {all} combinations have another status (in {dtypes})."
+        if dtypes
+        else "{where}: {number} of {all} combinations have another status (no dtype was swept in both)."
+    ).format(where=where, number=len(found), all=compared, dtypes=", ".join(dtypes))
     made: list[nodes.Node] = [nodes.paragraph(text=words[0].upper() + words[1:])]
     if before.made["where"]["softnpu"] != after.made["where"]["softnpu"]:
-        words = "The software NPU was another one, so that a change can come from there."
+        words = say("The software NPU was another one, so that a change can come from there.")
         made.append(nodes.paragraph(text=words, classes=["npudocs-note"]))
     if found:
         made.append(markup.raw(_table(app, docname, sweeps, found, after)))
-    for names, words in zip(_only(before, after), ("Only in", "Not in"), strict=True):
+    for names, words in zip(
+        _only(before, after), ("Only in {version}", "Not in {version}"), strict=True
+    ):
         if names:
             links = ", ".join(markup.link(app, docname, sweeps, name) for name in names)
-            made.append(markup.raw(_folded(f"{words} {after.version}", links, len(names))))
+            made.append(
+                markup.raw(_folded(say(words).format(version=after.version), links, len(names)))
+            )
     return made
 
 
@@ -111,13 +123,14 @@ def _table(
         )
         drawn = _folded("", links, len(operators))
         rows.append(f"<tr>{markup.status(was)}{markup.status(is_)}<td>{drawn}</td></tr>")
-    label = f"Changes in {after.place}"
+    label = say("Changes in {place}").format(place=after.place)
     return markup.table(["was", "is", "operators"], rows, label, after.kind, "npudocs-grid")
 
 
 def _folded(head: str, html: str, number: int) -> str:
     """A list; a long one can be opened."""
-    words = f"{head}{': ' * bool(head)}{number} operator{'s' * (number > 1)}"
+    counted = say_number("{number} operator", "{number} operators", number).format(number=number)
+    words = f"{head}{': ' * bool(head)}{counted}"
     if number <= FEW:
         return f"<p>{words}: {html}</p>" if head else html
     return f"<details><summary>{words}</summary><p>{html}</p></details>"
@@ -138,19 +151,26 @@ def cpu(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
             for cell in sweep.by_operator.get(name, []):
                 if cell.status == "cpu wrong":
                     message = cell.told[0]["message"] if cell.told else ""
-                    fault = faults.setdefault((name, f"wrong in {cell.form}"), Fault(message))
+                    fault = faults.setdefault(
+                        (name, say("wrong in {form}").format(form=say(cell.form))), Fault(message)
+                    )
                     fault.add(cell.dtype, sweep.version)
     if not faults:
-        return [nodes.paragraph(text="Nothing was found wrong on the CPU.")]
+        return [nodes.paragraph(text=say("Nothing was found wrong on the CPU."))]
     rows = []
     for (name, what), fault in sorted(faults.items(), key=lambda one: one[0][0].lower()):
-        texts = (what, ", ".join(fault.dtypes), fault.message, ", ".join(fault.versions))
+        texts = (say(what), ", ".join(fault.dtypes), fault.message, ", ".join(fault.versions))
         cells = "".join(f"<td>{escape(text)}</td>" for text in texts)
         link = markup.link(app, docname, sweeps, name)
         rows.append(f'<tr><th scope="row">{link}</th>{cells}</tr>')
-    words = f"{len({name for name, _ in faults})} operators:"
-    head = ["operator", "on the CPU", "dtypes", "message", "torch_npu of the records"]
-    table = markup.table(head, rows, "Faults of the CPU", "cpu", "npudocs-grid")
+    words = say("{number} operators:").format(number=len({name for name, _ in faults}))
+    table = markup.table(
+        ["operator", "on the CPU", "dtypes", "message", "torch_npu of the records"],
+        rows,
+        say("Faults of the CPU"),
+        "cpu",
+        "npudocs-grid",
+    )
     return [nodes.paragraph(text=words), markup.raw(table)]
 
 

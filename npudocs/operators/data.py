@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 
 from npudocs import deviation_data, evidence, marks, problems
 from npudocs.operators import reading
+from npudocs.words import say
 
 if TYPE_CHECKING:
     from npudocs.sweep.records import Cell
@@ -52,8 +53,8 @@ class Sweep:
     @property
     def place(self) -> str:
         """Version and product in words; what was software never reads like a chip."""
-        as_ = "as" if self.kind == "software" else "on"
-        return f"torch_npu {self.version} {as_} {self.product}, {marks.KINDS[self.kind]}"
+        as_ = say("as" if self.kind == "software" else "on")
+        return f"torch_npu {self.version} {as_} {self.product}, {say(marks.KINDS[self.kind])}"
 
     @functools.cached_property
     def cells(self) -> dict[Key, Cell]:
@@ -118,8 +119,11 @@ class Sweeps:
         }
         self.operators = sorted(self.families, key=lambda name: (name.lower(), name))
         self.deviations: dict[str, list[str]] = {}
+        newest = [cell for sweep in self.all[-1:] for cell in records.cells(sweep.made)]
+        deviating = [cell for cell in newest if cell.status in deviation_data.STATUSES]
         for one in deviation_data.load(folder):
-            for name in sorted({key[0] for key in one.keys} | {one.operator}):
+            explained = {cell.operator for cell in deviating if one.explains(cell)}
+            for name in sorted(explained | {one.operator}):
                 self.deviations.setdefault(name, []).append(one.name)
 
     @property

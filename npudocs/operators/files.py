@@ -17,9 +17,10 @@ from urllib.parse import urlencode
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from npudocs import parts
+from npudocs import languages, parts
 from npudocs.operators import data, markup
 from npudocs.operators.data import Sweep, Sweeps
+from npudocs.words import say
 
 FOLDER = "data"
 VIEWS = "operators.js"
@@ -34,7 +35,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 def relative(app: Sphinx, docname: str, name: str) -> str:
     """The address of one of these files, seen from a page."""
-    up = "../" * app.builder.get_target_uri(docname).count("/")
+    up = languages.root(app) + "../" * app.builder.get_target_uri(docname).count("/")
     return f"{up}{FOLDER}/{name}"
 
 
@@ -115,7 +116,7 @@ def views(sweeps: Sweeps) -> dict[str, Any]:
 
 
 def _write(app: Sphinx, exception: Exception | None) -> None:
-    if exception or app.builder.format != "html":
+    if exception or app.builder.format != "html" or languages.translating(app):
         return
     folder = Path(app.outdir) / FOLDER
     for path in folder.glob("operators.*"):
@@ -140,9 +141,13 @@ def downloads(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Nod
     if not data.of(app).all:
         return markup.nothing()
     about = {
-        "operators.json": "everything, with all messages; cells that records share stand there once",
-        SCHEMA.name: "the JSON Schema of that file",
-        "operators.csv": f"a line for each cell of each record: {', '.join(COLUMNS)}",
+        "operators.json": say(
+            "everything, with all messages; cells that records share stand there once"
+        ),
+        SCHEMA.name: say("the JSON Schema of that file"),
+        "operators.csv": say("a line for each cell of each record: {columns}").format(
+            columns=", ".join(COLUMNS)
+        ),
     }
     listed = nodes.bullet_list()
     for name, words in about.items():

@@ -11,6 +11,7 @@ from sphinx.application import Sphinx
 
 from npudocs import marks
 from npudocs.operators.data import Sweep, Sweeps
+from npudocs.words import say
 
 FOLDER = "operators/families"
 # Families with a page for each range of first letters; fixed, so that addresses stay.
@@ -52,14 +53,14 @@ def status(name: str, text: str = "", tag: str = "td") -> str:
     """A status in words; the attribute is for the style, which adds nothing that words do not say."""
     if not name:
         return f"<{tag}></{tag}>"
-    return f'<{tag} data-s="{name}">{text or name}</{tag}>'
+    return f'<{tag} data-s="{name}">{text or say(name)}</{tag}>'
 
 
 def table(
     head: Iterable[str], rows: Iterable[str], label: str, kind: str, classes: str = ""
 ) -> str:
     """A table in an area of its own that scrolls, also by keyboard."""
-    cells = "".join(f'<th scope="col">{escape(text)}</th>' for text in head)
+    cells = "".join(map(_head, head))
     body = "\n".join(rows)
     return (
         f'<div class="npudocs-scroll npudocs-{kind}" role="region" tabindex="0" '
@@ -69,22 +70,30 @@ def table(
     )
 
 
+def _head(text: str) -> str:
+    """The head of a column. Scripts know it by its English name."""
+    shown = say(text)
+    known = f' data-sort="{escape(text)}"' if shown != text else ""
+    return f'<th scope="col"{known}>{escape(shown)}</th>'
+
+
 def banner(sweep: Sweep) -> nodes.container:
     """Where a record was made; the same box as that of an executed page."""
     where = sweep.made["where"]
-    line = nodes.paragraph("", "", nodes.strong(text=marks.KINDS[sweep.kind]))
-    as_ = "as" if sweep.kind == "software" else "on"
+    line = nodes.paragraph("", "", nodes.strong(text=say(marks.KINDS[sweep.kind])))
+    as_ = say("as" if sweep.kind == "software" else "on")
     words = f" torch_npu {where['torch_npu']}, torch {where['torch']}, {as_} {where['product']}"
     words += f" ({where['soc']})"
     if where["cann"]:
         words += f", CANN {where['cann']}"
     if where["softnpu"]:
         words += f", softnpu {where['softnpu']}"
-    line += nodes.Text(f"{words}. Swept {sweep.made['started']}.")
+    swept = say("Swept {when}.").format(when=sweep.made["started"])
+    line += nodes.Text(f"{words}. {swept}")
     return nodes.container("", line, classes=["npudocs-banner", f"npudocs-{sweep.kind}"])
 
 
 def nothing() -> list[nodes.Node]:
     """What stands in place of every part where there is no record."""
-    words = "There is no record of a sweep yet: make sweep makes one."
+    words = say("There is no record of a sweep yet: make sweep makes one.")
     return [nodes.paragraph(text=words)]

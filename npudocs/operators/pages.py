@@ -14,16 +14,17 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from npudocs import cells, parts
+from npudocs import cells, languages, parts
 from npudocs.deviations import anchor_of
 from npudocs.operators import data, markup
 from npudocs.operators.data import Sweep, Sweeps
+from npudocs.words import say
 
 PAGE = """---
 orphan: true
 nosearch: true
 ---
-# Operators: {title}
+# {title}
 
 ```{{operator-page}} {name}
 ```
@@ -41,15 +42,13 @@ def homes(sweeps: Sweeps) -> dict[str, list[str]]:
 
 
 def _write_pages(app: Sphinx) -> None:
-    if app.builder.format != "html":
+    # The files are in English; a translation has other titles.
+    if app.builder.format != "html" or languages.translating(app):
         return
     wanted = {}
     for home, names in homes(data.of(app)).items():
         path = Path(app.srcdir) / f"{home}.md"
-        family = data.of(app).families[names[0]]
-        part = home.removeprefix(f"{markup.FOLDER}/{family.replace('.', '-')}").lstrip("-")
-        title = f"{family}, {part}" if family in markup.LARGE else family
-        wanted[path] = PAGE.format(title=title, name=path.stem)
+        wanted[path] = PAGE.format(title=_title(app, home, names[0]), name=path.stem)
     folder = Path(app.srcdir) / markup.FOLDER
     for path in {*folder.glob("*.md")} - {*wanted}:
         path.unlink()
@@ -62,6 +61,19 @@ def _write_pages(app: Sphinx) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def _title(app: Sphinx, home: str, name: str) -> str:
+    """The title of the page of this operator."""
+    family = data.of(app).families[name]
+    part = home.removeprefix(f"{markup.FOLDER}/{family.replace('.', '-')}").lstrip("-")
+    title = f"{family}, {part}" if family in markup.LARGE else family
+    return say("Operators: {family}").format(family=title)
+
+
+def _page_title(app: Sphinx, docname: str) -> str:
+    names = homes(data.of(app)).get(docname)
+    return _title(app, docname, names[0]) if names else docname
+
+
 def operator_page(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
     """The sections of the operators of one page."""
     sweeps = data.of(app)
@@ -71,7 +83,7 @@ def operator_page(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes
     back = app.builder.get_relative_uri(docname, "operators/index")
     jump = ", ".join(markup.link(app, docname, sweeps, name) for name in names)
     sections = [_section(app, docname, sweeps, name) for name in names]
-    top = f'<p><a href="{back}">All operators</a>. On this page: {jump}.</p>'
+    top = f'<p><a href="{back}">{say("All operators")}</a>. {say("On this page")}: {jump}.</p>'
     return [markup.banner(sweeps.default), markup.raw("\n".join([top, *sections]))]
 
 
@@ -79,7 +91,7 @@ def _section(app: Sphinx, docname: str, sweeps: Sweeps, name: str) -> str:
     shown = _shown(sweeps, name)
     parts_ = [
         f'<h2>{escape(name)}<a class="headerlink" href="#{escape(name)}" '
-        f'title="Link to this operator">#</a></h2>',
+        f'title="{say("Link to this operator")}">#</a></h2>',
         _deviations(app, docname, sweeps, name),
         _grid(sweeps, shown, name),
         *_remarks(shown, name),
@@ -105,7 +117,7 @@ def _deviations(app: Sphinx, docname: str, sweeps: Sweeps, name: str) -> str:
                 uri = f"{app.builder.get_relative_uri(docname, home)}#{anchor_of(deviation)}"
                 title = app.env.titles[home].astext()
                 links.append(f'<a href="{escape(uri)}">{escape(title)}</a>')
-    return f"<p>Explained: {', '.join(links)}.</p>" if links else ""
+    return f"<p>{say('Explained')}: {', '.join(links)}.</p>" if links else ""
 
 
 def _grid(sweeps: Sweeps, sweep: Sweep, name: str) -> str:
@@ -119,14 +131,14 @@ def _grid(sweeps: Sweeps, sweep: Sweep, name: str) -> str:
         drawn = "".join(
             markup.status(
                 cell.status,
-                "<br>".join(f"{status}&nbsp;({n})" for status, n in cell.counts.items()),
+                "<br>".join(f"{say(status)}&nbsp;({n})" for status, n in cell.counts.items()),
             )
             if cell
             else markup.status("")
             for cell in found
         )
-        rows.append(f'<tr><th scope="row">{form}</th>{drawn}</tr>')
-    label = f"{name}: {sweep.place}; status (samples)"
+        rows.append(f'<tr><th scope="row">{say(form)}</th>{drawn}</tr>')
+    label = say("{operator}: {place}; status (samples)").format(operator=name, place=sweep.place)
     where = f'<p class="npudocs-caption">{escape(label)}</p>' if sweep != sweeps.default else ""
     return where + markup.table(["form", *dtypes], rows, label, sweep.kind, "npudocs-grid")
 
@@ -134,17 +146,18 @@ def _grid(sweeps: Sweeps, sweep: Sweep, name: str) -> str:
 def _remarks(sweep: Sweep, name: str) -> Iterator[str]:
     found = sweep.by_operator[name]
     if any(cell.random for cell in found):
-        yield "<p>Draws random numbers: values are not compared.</p>"
+        yield f"<p>{say('Draws random numbers: values are not compared.')}</p>"
     hosts: dict[str, list[str]] = {}
     for operator in sorted({o for cell in found for o in cell.fallback} - data.not_computed()):
         where = _where([(c.form, c.dtype) for c in found if operator in c.fallback])
         hosts.setdefault(where, []).append(f"<code>{escape(operator)}</code>")
     for where, operators in hosts.items():
-        yield f"<p>Computed on the host: {', '.join(operators)} ({where}).</p>"
+        yield f"<p>{say('Computed on the host')}: {', '.join(operators)} ({where}).</p>"
     if cpu := sweep.made["operators"][name].get("cpu"):
         call = f" {_call(cpu['call'])}" if "call" in cpu else ""
-        words = f"{cpu['status']}, against finite differences in float64: {cpu['message']}"
-        yield f"<p>The CPU itself: {escape(words)}{call}</p>"
+        words = say("The CPU itself: {status}, against finite differences in float64: {message}")
+        words = words.format(status=say(cpu["status"]), message=cpu["message"])
+        yield f"<p>{escape(words)}{call}</p>"
 
 
 def _messages(sweeps: Sweeps, shown: Sweep, name: str) -> str:
@@ -169,14 +182,15 @@ def _messages(sweeps: Sweeps, shown: Sweep, name: str) -> str:
             f"<code>{escape(message)}</code> {_call(places[0][3])}</li>"
         )
     if len(told) > MESSAGES:
-        listed.append(f"<li>{len(told) - MESSAGES} more messages are in the data.</li>")
+        more = say("{number} more messages are in the data.").format(number=len(told) - MESSAGES)
+        listed.append(f"<li>{more}</li>")
     return f'<ul class="npudocs-told">{"".join(listed)}</ul>'
 
 
 def _call(call: str) -> str:
     if not call:
         return ""
-    return f"<details><summary>sample</summary><pre>{escape(call)}</pre></details>"
+    return f"<details><summary>{say('sample')}</summary><pre>{escape(call)}</pre></details>"
 
 
 def _where(pairs: list[tuple[str, str]]) -> str:
@@ -185,7 +199,10 @@ def _where(pairs: list[tuple[str, str]]) -> str:
     for form in dict.fromkeys(form for form, _ in pairs):
         dtypes = tuple(dict.fromkeys(dtype for one, dtype in pairs if one == form))
         by_dtypes.setdefault(dtypes, []).append(form)
-    return "; ".join(f"{', '.join(f)} in {', '.join(d)}" for d, f in by_dtypes.items())
+    return "; ".join(
+        say("{forms} in {dtypes}").format(forms=", ".join(map(say, f)), dtypes=", ".join(d))
+        for d, f in by_dtypes.items()
+    )
 
 
 def _elsewhere(sweeps: Sweeps, shown: Sweep, name: str) -> str:
@@ -200,24 +217,29 @@ def _elsewhere(sweeps: Sweeps, shown: Sweep, name: str) -> str:
     if not others:
         return ""
     if not found:
-        words = "the same status in every form and dtype that they have"
-        return f'<p class="npudocs-note">The other records ({len(others)}): {words}.</p>'
+        words = say(
+            "The other records ({number}): the same status in every form and dtype that they have."
+        )
+        return f'<p class="npudocs-note">{words.format(number=len(others))}</p>'
     groups: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for (kind, status, form, dtype), places in found.items():
         where = cells.spread(places, "as" if kind == "software" else "on")
         groups.setdefault((kind, where, status), []).append((form, dtype))
     rows = [
-        f'<tr><th scope="row">{where}{", on a chip" * (kind == "silicon")}</th>'
+        f'<tr><th scope="row">{where}{say(", on a chip") * (kind == "silicon")}</th>'
         f"{markup.status(status)}<td>{_where(pairs)}</td></tr>"
         for (kind, where, status), pairs in groups.items()
     ]
-    label = f"{name} in other versions and products, where it differs"
-    caption = '<p class="npudocs-caption">Other versions and products, where they differ:</p>'
-    head = ["torch_npu", "status", "forms and dtypes"]
-    return caption + markup.table(head, rows, label, shown.kind, "npudocs-grid")
+    label = say("{operator} in other versions and products, where it differs").format(operator=name)
+    caption = say("Other versions and products, where they differ:")
+    caption = f'<p class="npudocs-caption">{caption}</p>'
+    return caption + markup.table(
+        ["torch_npu", "status", "forms and dtypes"], rows, label, shown.kind, "npudocs-grid"
+    )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     parts.add(app, "operator-page", operator_page, arguments=1)
+    languages.title(f"{markup.FOLDER}/", _page_title)
     app.connect("builder-inited", _write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,7 +6,10 @@ reads the other versions, products and dtypes from a file of its own when they a
 
 from __future__ import annotations
 
+import json
+import re
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -15,8 +18,19 @@ from sphinx.application import Sphinx
 from npudocs import evidence, marks, parts
 from npudocs.operators import data, files, markup
 from npudocs.operators.data import Sweep, Sweeps
+from npudocs.words import say
 
 SCRIPT = "operators.js"
+# The filters.
+LABELS = {
+    "status": "Status",
+    "form": "Form",
+    "family": "Family",
+    "dtype": "Dtype",
+    "version": "Version",
+    "product": "Product",
+    "kind": "Kind",
+}
 
 
 def counts(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
@@ -32,8 +46,12 @@ def counts(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
         for form in forms
     ]
     by_dtype = [(name, sweep.operators_by_status(name), {"dtype": name}) for name in sweep.dtypes]
-    made.append(markup.raw(_numbers(f"operators by form, in {dtype}", by_form, sweep)))
-    words = "operators by dtype; one counts for each status that it has in any form"
+    made.append(
+        markup.raw(
+            _numbers(say("operators by form, in {dtype}").format(dtype=dtype), by_form, sweep)
+        )
+    )
+    words = say("operators by dtype; one counts for each status that it has in any form")
     made.append(markup.raw(_numbers(words, by_dtype, sweep)))
     return made
 
@@ -42,10 +60,17 @@ def _total(sweep: Sweep) -> str:
     from npudocs.sweep import records
 
     samples = sum(sum(cell.counts.values()) for cell in sweep.cells.values())
-    found = ", ".join(f"{name}: {number}" for name, number in records.counts(sweep.made).items())
-    return (
-        f"{len(sweep.made['operators'])} operators, {len(sweep.cells)} combinations of operator, form "
-        f"and dtype, {samples} samples. Combinations by status: {found}."
+    found = ", ".join(
+        f"{say(name)}: {number}" for name, number in records.counts(sweep.made).items()
+    )
+    return say(
+        "{operators} operators, {combinations} combinations of operator, form and dtype, {samples} samples. "
+        "Combinations by status: {counts}."
+    ).format(
+        operators=len(sweep.made["operators"]),
+        combinations=len(sweep.cells),
+        samples=samples,
+        counts=found,
     )
 
 
@@ -64,8 +89,8 @@ def _numbers(
             cells.append(
                 f'<td data-state="{escape(state)}">{number}</td>' if number else "<td></td>"
             )
-        rows.append(f'<tr><th scope="row">{name}</th>{"".join(cells)}</tr>')
-    label = f"Number of {title}"
+        rows.append(f'<tr><th scope="row">{say(name)}</th>{"".join(cells)}</tr>')
+    label = say("Number of {what}").format(what=title)
     caption = f'<p class="npudocs-caption">{escape(label)}:</p>'
     return caption + markup.table(["", *used], rows, label, sweep.kind, "npudocs-counts")
 
@@ -85,11 +110,24 @@ def operators(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Nod
     )
     source = files.relative(app, docname, files.VIEWS)
     html = (
-        f'<div id="operator-table" data-src="{source}">{_filters(sweeps, sweep, dtype)}'
-        f'<p class="npudocs-caption" role="status" aria-live="polite">{len(rows)} operators: '
-        f"{escape(label)}.</p>\n{drawn}</div>"
+        f'<div id="operator-table" data-src="{source}"{_words(app)}>{_filters(sweeps, sweep, dtype)}'
+        f'<p class="npudocs-caption" role="status" aria-live="polite">'
+        f"{say('{number} operators: {place}.').format(number=len(rows), place=escape(label))}</p>\n{drawn}</div>"
     )
     return [markup.raw(html)]
+
+
+def _words(app: Sphinx) -> str:
+    """What the script says, in another language: an attribute with its texts and the statuses."""
+    script = Path(app.confdir) / "docs" / "_static" / SCRIPT
+    texts = (
+        re.findall(r'\bsay\("([^"]+)"', script.read_text(encoding="utf-8"))
+        if script.is_file()
+        else []
+    )
+    found = {text: say(text) for text in (*texts, *data.statuses_forms_dtypes()[0])}
+    changed = {text: words for text, words in found.items() if words != text}
+    return f' data-words="{escape(json.dumps(changed, ensure_ascii=False))}"' if changed else ""
 
 
 def _row(app: Sphinx, docname: str, sweeps: Sweeps, sweep: Sweep, name: str, dtype: str) -> str:
@@ -105,21 +143,24 @@ def _filters(sweeps: Sweeps, sweep: Sweep, dtype: str) -> str:
     versions = dict.fromkeys(one.version for one in reversed(sweeps.all))
     swept = {one.product for one in sweeps.all}
     products = [product for product in evidence.PRODUCTS if product in swept]
-    kinds = {one.kind: marks.KINDS[one.kind] for one in sweeps.all}
+    kinds = {one.kind: say(marks.KINDS[one.kind]) for one in sweeps.all}
     controls = [
-        '<label class="npudocs-wide">Search<input type="search" name="search" '
+        f'<label class="npudocs-wide">{say("Search")}<input type="search" name="search" '
         'placeholder="conv, linalg, ..." autocomplete="off"></label>',
-        _select("status", {"": "any", "differs": "differs from the CPU"} | _same(statuses)),
-        _select("form", {"": "any"} | _same(forms)),
-        _select("family", {"": "any"} | _same(sorted({*sweeps.families.values()}))),
-        _select("dtype", _same(sweeps.dtypes) | {"all": "all: the worst"}, dtype),
-        _select("version", _same(versions) | {"all": "all: the worst"}, sweep.version),
-        _select("product", _same(products) | {"all": "all: the worst"}, sweep.product),
+        _select(
+            "status", {"": say("any"), "differs": say("differs from the CPU")} | _said(statuses)
+        ),
+        _select("form", {"": say("any")} | _said(forms)),
+        _select("family", {"": say("any")} | _same(sorted({*sweeps.families.values()}))),
+        _select("dtype", _same(sweeps.dtypes) | {"all": say("all: the worst")}, dtype),
+        _select("version", _same(versions) | {"all": say("all: the worst")}, sweep.version),
+        _select("product", _same(products) | {"all": say("all: the worst")}, sweep.product),
         _select("kind", kinds, sweep.kind),
-        '<button type="reset">Reset</button>',
+        f'<button type="reset">{say("Reset")}</button>',
     ]
     return (
-        '<form class="npudocs-filters" role="search" aria-label="Filter the operators" hidden>'
+        '<form class="npudocs-filters" role="search" '
+        f'aria-label="{say("Filter the operators")}" hidden>'
         f"{''.join(controls)}</form>"
     )
 
@@ -128,12 +169,16 @@ def _same(values: Any) -> dict[str, str]:
     return {value: value for value in values}
 
 
+def _said(values: Any) -> dict[str, str]:
+    return {value: say(value) for value in values}
+
+
 def _select(name: str, options: dict[str, str], chosen: str = "") -> str:
     listed = "".join(
         f'<option value="{escape(value)}"{" selected" * (value == chosen)}>{escape(text)}</option>'
         for value, text in options.items()
     )
-    return f'<label>{name.capitalize()}<select name="{name}">{listed}</select></label>'
+    return f'<label>{say(LABELS[name])}<select name="{name}">{listed}</select></label>'
 
 
 def _style(app: Sphinx, pagename: str, templatename: str, context: Any, doctree: Any) -> None:

@@ -51,7 +51,9 @@ def check(call: Call, tangents: list[torch.Tensor], sample: Sample) -> dict[str,
 
 def _compare(tangent: torch.Tensor | None, expected: torch.Tensor) -> dict[str, str] | None:
     if tangent is None:
-        return {"status": "tangent lost", "message": "the tangent is None"} if expected.any() else None
+        return (
+            {"status": "tangent lost", "message": "the tangent is None"} if expected.any() else None
+        )
     far = (tangent - expected).abs() > TOLERANCE * _scale(expected)
     if not far.any():
         return None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_operator_table import OPERATORS, record
 from tinyproject import Project
 
 from npudocs import deviation_data
@@ -51,7 +52,7 @@ def data(**fields: Any) -> dict[str, Any]:
         "notice": "By looking.",
         "workaround": "Take `two`.",
         "report": {"title": "One loses it", "expected": "Three."},
-        "explains": [{"operator": "one", "form": "dual", "status": "tangent lost"}],
+        "explains": [{"operators": ["one"], "statuses": ["tangent lost"]}],
     }
     family = {
         "title": "no formula",
@@ -149,22 +150,6 @@ def test_message_ends_the_build(project: Project) -> None:
     assert "npudocs: evidence/deviations.json: deviations[0].status" in result.output
 
 
-def test_one_result_has_one_explanation(tmp_path: Path) -> None:
-    content = data()
-    content["deviations"].append({**content["deviations"][0], "name": "two"})
-    (tmp_path / "deviations.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(DeviationError, match="two: one / dual / tangent lost is explained by one"):
-        deviation_data.load(tmp_path)
-
-
-def test_compare_with_a_sweep(tmp_path: Path) -> None:
-    (tmp_path / "deviations.json").write_text(json.dumps(data()), encoding="utf-8")
-    found = deviation_data.load(tmp_path)
-    known, new = ("one", "dual", "tangent lost"), ("two", "out", "error")
-    assert deviation_data.compare(found, [known]) == ([], [])
-    assert deviation_data.compare(found, [new]) == ([new], [known])
-
-
 def test_no_file_is_no_deviation(tmp_path: Path) -> None:
     assert deviation_data.load(tmp_path) == []
 
@@ -182,3 +167,16 @@ def test_guard_of_page_and_example_are_one() -> None:
     start = example.index("ASKS = ")
     guard = example[start : example.index("# %%", start)].rstrip()
     assert guard in page, "the guard differs in docs/deviations/guard.md and examples/12_..."
+
+
+def test_what_a_sweep_saw_is_shown(project: Project) -> None:
+    write(project, data(explains=[{"operators": ["ad*"], "statuses": ["wrong", "error"]}]))
+    record(project, OPERATORS)
+    project.write("docs/operators/index.md", "---\norphan: true\n---\n# Operators\n")
+    result = project.build()
+    assert result.code == 0, result.output
+    page = project.read("html/page.html")
+    text = re.sub("<[^>]+>", "", page)
+    assert "In the sweep. Explains 2 cells of torch_npu 2.13.0 as A2, software NPU: add." in text
+    assert re.search(r'href="operators/[^"]*#add"', page)
+    assert "1 (2)" in text

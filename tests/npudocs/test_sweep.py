@@ -38,6 +38,11 @@ REFUSED = NotImplementedError("Trying to use forward AD with x that does not sup
         (([ONE, ONE], [TWO, TWO]), "wrong", "2 differentiable outputs"),
         (([None], [None]), "tangent lost", ""),
         (REFUSED, "error", "NotImplementedError"),
+        (
+            RuntimeError("aclnnX or aclnnXGetWorkspaceSize not in libopapi.so"),
+            "no kernel",
+            "aclnnX",
+        ),
         (RuntimeError("x\nsoftnpu has no kernel for the operator aclnnX"), "no kernel", "aclnnX"),
     ],
 )

@@ -99,9 +99,15 @@ def _tangent(
         return Verdict("same")
     if npu is None:
         return Verdict("tangent lost", "the tangent is None")
-    if values_matter and cpu.nan_to_num(0, 0, 0).any() and not npu.any():
+    if values_matter and _largest(cpu) and not npu.any():
         return Verdict("tangent lost", "the tangent is zero in every element")
     return _equal("the tangent", cpu, npu, dtype, values_matter)
+
+
+def _largest(tensor: torch.Tensor) -> float:
+    """The largest finite absolute value, 0 where there is none."""
+    wide = tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
+    return wide.abs().nan_to_num(0, 0, 0).max().item() if tensor.numel() else 0.0
 
 
 def _equal(
@@ -124,7 +130,9 @@ def _equal(
         return Verdict("same")
     rtol, atol = TOLERANCES[dtype]
     # Relative to the largest element: what a sum rounds is of the size of its largest term.
-    atol += rtol * cpu.abs().nan_to_num(0, 0, 0).max().item() if cpu.numel() else 0
+    atol += rtol * _largest(cpu)
+    if cpu.dtype == torch.complex32:  # which torch cannot compare
+        cpu, npu = cpu.to(torch.complex64), npu.to(torch.complex64)
     far = ~torch.isclose(npu, cpu, rtol=rtol, atol=atol, equal_nan=True)
     if not far.any():
         return Verdict("same")

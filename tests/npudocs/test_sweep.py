@@ -63,6 +63,14 @@ def test_random_values_are_not_compared_but_must_be_there() -> None:
     assert judge(GOOD, ([TWO], [ONE[:1]]), "float32", values_matter=False).status == "wrong"
 
 
+@pytest.mark.parametrize("dtype", [torch.complex32, torch.bfloat16, torch.float64])
+def test_every_dtype_of_an_output_can_be_compared(dtype: torch.dtype) -> None:
+    one, two = ONE.to(dtype), TWO.to(dtype)
+    assert judge(([one], [two]), ([one], [two]), "float16").status == "same"
+    assert judge(([one], [two]), ([one], [one]), "float16").status == "wrong"
+    assert judge(([one], [two]), ([one], [two * 0]), "float16").status == "tangent lost"
+
+
 def test_not_a_number_equals_itself_only() -> None:
     nan = torch.tensor([float("nan"), 1.0])
     assert judge(([nan], [nan]), ([nan], [nan]), "float32").status == "same"

@@ -3,6 +3,7 @@
 #   PYTHON=python3   use this interpreter with its own torch, torch_npu and CANN (an Ascend host);
 #                    nothing is installed. Without it: a virtual environment in .venv.
 #   DEVICE=off       build the pages without executing anything.
+#   LANGUAGES=en     build the English site alone.
 #   BASE_PYTHON=...  the Python that .venv is made with (3.10 to 3.13).
 
 # CANN's set_env.sh and softnpu's are written for bash.
@@ -12,8 +13,14 @@ DEVICE ?=
 ifneq ($(filter-out off,$(DEVICE)),)
 $(error DEVICE=$(DEVICE): the only value is off)
 endif
+LANGUAGES ?= en zh_CN
+ifneq ($(filter-out en zh_CN,$(LANGUAGES))$(if $(filter en,$(LANGUAGES)),,none),)
+$(error LANGUAGES=$(LANGUAGES): en, or en and zh_CN)
+endif
 NPU_TESTS := $(sort $(wildcard tests/npu/test_*.py))
+comma := ,
 SPHINX := -m sphinx -n -W --keep-going -c . docs
+SITE := $(SPHINX) -D npudocs_languages=$(subst $(eval ) ,$(comma),$(strip $(LANGUAGES)))
 
 ifeq ($(origin PYTHON),command line)
 SETUP := host
@@ -30,7 +37,7 @@ export NPUDOCS_DEVICE := off
 endif
 
 help:
-	@echo "make html      build the site into build/html (executes the pages and the gallery)"
+	@echo "make html      build the site into build/html, in English and Chinese (executes the pages and the gallery)"
 	@echo "make doctest   execute the code blocks of the pages"
 	@echo "make check     all tests: lint, pytest, doctest, html, the NPU test files, the evidence"
 	@echo "make record    run all checks on this device and write a record into evidence/"
@@ -38,24 +45,34 @@ help:
 	@echo "make sweep     sweep all operators on this device (ARGS=\"run --dtypes float32 --shard 1/4\")"
 	@echo "make sweep-matrix   sweep all versions and products on the software NPU, in float32"
 	@echo "make evidence  check what lies in evidence/"
+	@echo "make gettext   bring the catalogs of the translations up to date"
+	@echo "make translations   check the translations, and say how far they are"
+	@echo "make links     check the links inside the site that was built"
+	@echo "make linkcheck check the links to other sites (needs a network)"
+	@echo "make browser   test the site that was built in a browser (needs Chromium)"
 	@echo "make upstream  write the artefacts for Ascend/pytorch (CHECKOUT=its folder)"
 	@echo "make bench     what the software NPU costs against the CPU"
 	@echo "make clean     remove everything that was built (not .venv)"
-	@echo "Options: PYTHON=python3 (an Ascend host's own), DEVICE=off, BASE_PYTHON=python3.12"
+	@echo "Options: PYTHON=python3 (an Ascend host's own), DEVICE=off, LANGUAGES=en, BASE_PYTHON=python3.12"
 
 ifeq ($(DEVICE),off)
 html: $(SETUP)
 else
 html: doctest
 endif
-	$(RUN) $(SPHINX) build/html
+	@rm -rf build/html/zh
+	$(RUN) $(SITE) -d build/doctrees build/html
 	@test -f build/html/verifies.json || { echo "The build ended before it was done. Does a script call sys.exit?" >&2; exit 1; }
+ifneq ($(filter zh_CN,$(LANGUAGES)),)
+	$(RUN) $(SITE) -D language=zh_CN -d build/doctrees-zh build/zh
+	@cp -R build/zh build/html/zh
+endif
 	@echo "The site: build/html/index.html"
 
 doctest: $(SETUP)
 	$(RUN) $(SPHINX) -b doctest build/doctest
 
-check: lint pytest doctest html test-npu evidence-rerun sweep-rerun
+check: lint pytest doctest html links browser-where-possible test-npu evidence-rerun sweep-rerun
 
 lint: $(SETUP)
 	$(PYTHON) -m ruff check .
@@ -64,6 +81,13 @@ lint: $(SETUP)
 
 pytest: $(SETUP)
 	$(RUN) -m pytest
+
+browser: $(SETUP)
+	$(PYTHON) -m pytest tests/browser
+
+browser-where-possible: html
+	@if command -v chromium chromium-browser google-chrome >/dev/null; then $(MAKE) --no-print-directory browser; \
+	else echo "Left out: make browser, because there is no Chromium here (apt-get install chromium)."; fi
 
 # Where CI is set, torch's run_tests wants a package that writes XML reports.
 test-npu: $(SETUP)
@@ -95,6 +119,22 @@ evidence-rerun: $(SETUP)
 	$(RUN) -m npudocs.recording --into build/evidence
 	$(PYTHON) -m npudocs.recording.check --against-run build/evidence
 
+# Nothing is executed for this; pages that the build writes have no text of their own.
+catalogs: $(SETUP)
+	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=evidence/records/*$(comma)operators/families/* build/gettext
+
+gettext: catalogs
+	$(PYTHON) -m npudocs.translations update
+
+translations: catalogs
+	$(PYTHON) -m npudocs.translations check
+
+links: $(SETUP)
+	$(PYTHON) -m npudocs.links build/html
+
+linkcheck: $(SETUP)
+	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -b linkcheck build/linkcheck
+
 upstream: $(SETUP)
 	@test -d "$(CHECKOUT)" || { echo "make upstream needs CHECKOUT=the folder of a checkout of Ascend/pytorch" >&2; exit 1; }
 	$(PYTHON) -m npudocs.upstream patch "$(CHECKOUT)" --explain
@@ -118,4 +158,4 @@ host:
 	@.venv/bin/python npudocs/preflight.py host
 	@touch $@
 
-.PHONY: help html doctest check lint pytest test-npu record sweep sweep-matrix matrix evidence evidence-rerun sweep-rerun upstream bench clean host
+.PHONY: help html browser browser-where-possible catalogs gettext translations links linkcheck doctest check lint pytest test-npu record sweep sweep-matrix matrix evidence evidence-rerun sweep-rerun upstream bench clean host

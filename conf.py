@@ -1,15 +1,17 @@
 """Sphinx configuration: which parts are used, and how the site looks. How pages run is in npudocs/."""
 
+import os
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from npudocs import gallery
+from npudocs import __version__, gallery, site
 
 project = "Forward-mode AD on the Ascend NPU"
 author = "the npudocs authors"
 copyright = f"2026, {author}"
+version = release = __version__
 
 extensions = ["myst_parser", "sphinx_design", "sphinx_copybutton", "npudocs"]
 # A fence says what it is; nothing is taken for Python by default.
@@ -21,8 +23,14 @@ copybutton_prompt_is_regexp = True
 
 # A clone may stand in a folder with a space in its name.
 suppress_warnings = ["sphinx_gallery.space_in_filename"]
+# Python's own names, in a signature of torch.
+nitpick_ignore = [("py:class", f"collections.abc.{name}") for name in ("Callable", "Sequence")]
 npudocs_inventories = {"torch": ("https://docs.pytorch.org/docs/2.13/", "inventory.txt")}
 sphinx_gallery_conf = gallery.configuration()
+# One catalog for a folder of pages; code blocks are not in it.
+locale_dirs = ["../locales"]
+# make linkcheck is for other sites; make links looks at what is inside.
+linkcheck_ignore = [r"(?!https?://)"]
 
 # "On this page" has no room for full names.
 toc_object_entries_show_parents = "hide"
@@ -30,15 +38,14 @@ toc_object_entries_show_parents = "hide"
 html_theme = "pydata_sphinx_theme"
 html_title = "Forward AD on Ascend"
 html_static_path = ["docs/_static"]
-html_css_files = ["npudocs.css"]
+html_css_files = ["npudocs.css", "site.css"]
+html_favicon = "docs/_static/favicon.svg"
 html_math_renderer = "mathml"
 html_copy_source = False
 html_show_sourcelink = False
-# A page that stands alone has no section to navigate.
-html_sidebars = {"*": []}
-html_theme_options = {
-    "logo": {"text": html_title},
-    "show_prev_next": False,
-    "footer_start": ["copyright"],
-    "footer_end": [],
-}
+html_theme_options = site.theme_options(html_title)
+html_context = site.context()
+# Where the site is published, for social cards and the page for 404. Empty: no social cards.
+html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
+# The repository, for edit links; docs/contribute.md says how it is written. Empty: no edit links.
+npudocs_repository = ""

@@ -17,6 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from npudocs import blocks, gallery
+from npudocs.words import say
 
 RESULTS = Path("doctest") / "results.json"
 
@@ -35,7 +36,7 @@ def _note_results(app: Sphinx, config: Config) -> None:
 def _doctests(app: Sphinx, docname: str, found: list[blocks.Block]) -> tuple[str, str]:
     """Return the kind of banner and its words for a page with executable blocks."""
     device = app.config.npudocs_device
-    later = ("off", "Not executed in this build: make doctest executes the code of this page.")
+    later = ("off", say("Not executed in this build: make doctest executes the code of this page."))
     try:
         results = json.loads(_results_file(app).read_text(encoding="utf-8"))
         current = results["stamp"] == device.stamp() and results["digests"].get(
@@ -53,23 +54,28 @@ def _doctests(app: Sphinx, docname: str, found: list[blocks.Block]) -> tuple[str
         if str((Path(app.confdir) / record["page"]).resolve()) in files
     ]
     counts = [
-        f"{number} {outcome}"
+        f"{number} {say(outcome)}"
         for outcome in ("passed", "failed", "skipped")
         if (number := sum(record["outcome"] == outcome for record in mine))
     ]
     if not any(record["outcome"] != "skipped" for record in mine):
-        return "off", f"Not executed: {', '.join(counts)}."
-    return device.kind, f"Executed on {device.words}. Code blocks: {', '.join(counts)}."
+        return "off", say("Not executed: {counts}.").format(counts=", ".join(counts))
+    said = say("Executed on {device}. Code blocks: {counts}.")
+    return device.kind, said.format(device=device.words, counts=", ".join(counts))
 
 
 def _script(app: Sphinx, docname: str) -> tuple[str, str]:
     device = app.config.npudocs_device
     result = gallery.results(app).get(docname.rpartition("/")[2])
     if result is None or result.outcome == "not executed":
-        return "off", "Not executed in this build."
+        return "off", say("Not executed in this build.")
     when = datetime.datetime.fromisoformat(result.ran).strftime("%Y-%m-%d %H:%M UTC")
-    how = f"Script {result.outcome} in {result.seconds:.1f} s, {when}."
-    return device.kind, f"Executed on {device.words}. {how}"
+    said = say("Executed on {device}. Script {outcome} in {seconds} s, {when}.")
+    seconds = f"{result.seconds:.1f}"
+    outcome = say(result.outcome)
+    return device.kind, said.format(
+        device=device.words, outcome=outcome, seconds=seconds, when=when
+    )
 
 
 def _insert(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -81,10 +87,10 @@ def _insert(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     elif not any(block.kind in blocks.COUNTED for block in found):
         return
     elif not app.config.npudocs_device.on:
-        kind, words = "off", "Not executed in this build: the device is switched off."
+        kind, words = "off", say("Not executed in this build: the device is switched off.")
     else:
         kind, words = _doctests(app, docname, found)
-    label = "not executed" if kind == "off" else app.config.npudocs_device.label
+    label = say("not executed" if kind == "off" else app.config.npudocs_device.label)
     box = nodes.container(classes=["npudocs-banner", f"npudocs-{kind}"])
     line = nodes.paragraph()
     line += nodes.strong(text=label)

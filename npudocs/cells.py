@@ -20,6 +20,7 @@ from sphinx.application import Sphinx
 from npudocs import evidence, problems
 from npudocs.device import Device
 from npudocs.evidence import Claim, Entry, Record
+from npudocs.words import say
 
 # The order of the columns; other dtypes follow by name. The empty one is "any": not about a dtype.
 DTYPES = ("", "float16", "bfloat16", "float32", "float64")
@@ -57,7 +58,7 @@ class Mark:
     @property
     def words(self) -> str:
         """The counts in words."""
-        return ", ".join(f"{number} {outcome}" for outcome, number in self.counts.items())
+        return ", ".join(f"{number} {say(outcome)}" for outcome, number in self.counts.items())
 
 
 class Evidence:
@@ -97,9 +98,9 @@ class Evidence:
                 evidence.sha256(evidence.source_text(path)) if known else None
             )
         if self._texts[entry.check] is None:
-            return "the check no longer exists"
+            return say("the check no longer exists")
         if self._texts[entry.check] != entry.source:
-            return "the check has changed since"
+            return say("the check has changed since")
         return self._other_build(record)
 
     def _other_build(self, record: Record) -> str:
@@ -110,7 +111,8 @@ class Evidence:
             # "+cpu" names the place it comes from, not another torch.
             ran, here = (v.split("+")[0] for v in (record.where[name], getattr(self.device, name)))
             if ran != here:
-                return f"it ran with {name} {ran}, this site has {here}"
+                words = say("it ran with {name} {ran}, this site has {here}")
+                return words.format(name=name, ran=ran, here=here)
         return ""
 
     def older_softnpu(self, record: Record) -> bool:
@@ -177,8 +179,8 @@ def of(app: Sphinx) -> Evidence:
 
 
 def short(api: str) -> str:
-    """``make_dual`` for ``torch.autograd.forward_ad.make_dual``."""
-    return api.rpartition(".")[2]
+    """``make_dual`` for ``torch.autograd.forward_ad.make_dual``, ``func.jvp`` for ``torch.func.jvp``."""
+    return evidence.short(api)
 
 
 def slug(*words: str) -> str:
@@ -193,7 +195,7 @@ def spread(pairs: list[tuple[str, str]], on: str = "on") -> str:
         products = tuple(sorted({product for v, product in pairs if v == version}, key=_product))
         by_products.setdefault(products, []).append(version)
     return "; ".join(
-        f"{', '.join(versions)} {on} {', '.join(products)}"
+        f"{', '.join(versions)} {say(on)} {', '.join(products)}"
         for products, versions in by_products.items()
     )
 

@@ -21,6 +21,10 @@ from npudocs import cells, marks, parts, tables
 from npudocs.cells import Evidence
 from npudocs.evidence import Claim
 from npudocs.verifies import resolve
+from npudocs.words import say
+
+# What two sources can disagree about.
+ABOUT = ("support", "dtypes", "parameter name", "a run on a chip")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,10 +92,13 @@ def _parameters(claims: list[Claim]) -> Iterator[Contradiction]:
             wrong = next(filter(None, name))
             if wrong not in signature.parameters:
                 real = ", ".join(f"`{parameter}`" for parameter in signature.parameters)
-                other = Side(f"the parameters are {real}", "the signature in the installed torch")
+                other = Side(
+                    say("the parameters are {names}").format(names=real),
+                    say("the signature in the installed torch"),
+                )
                 yield Contradiction(
                     claim.api, claim.version, claim.product, "parameter name",
-                    Side(f"limits `{wrong}`", claim.source["title"], claim), other,
+                    Side(say("limits `{name}`").format(name=wrong), claim.source["title"], claim), other,
                 )  # fmt: skip
 
 
@@ -103,7 +110,8 @@ def _with_chips(found: Evidence) -> Iterator[Contradiction]:
                 denied = {"supported": ("failed", "partial"), "not supported": ("passed",)}
                 if mark.record.kind == "silicon" and mark.verdict in denied[claim.says]:
                     ran = Side(
-                        f"{dtype or 'any dtype'}: {mark.words}", f"record {mark.record.name}"
+                        f"{dtype or say('any dtype')}: {mark.words}",
+                        say("record {name}").format(name=mark.record.name),
                     )
                     yield Contradiction(
                         claim.api,
@@ -128,7 +136,7 @@ def contradiction_table(app: Sphinx, docname: str, arguments: list[str]) -> list
         key = (found.api, found.about, found.one.words, found.other.words)
         groups.setdefault(key, []).append(found)
     if not groups:
-        return [nodes.paragraph(text="No two sources contradict each other.")]
+        return [nodes.paragraph(text=say("No two sources contradict each other."))]
     body = []
     for (api, about, _, _), group in groups.items():
         where = cells.spread([(found.version, found.product) for found in group])
@@ -136,8 +144,8 @@ def contradiction_table(app: Sphinx, docname: str, arguments: list[str]) -> list
             _draw(app, docname, [getattr(f, name) for f in group]) for name in ("one", "other")
         ]
         name = nodes.literal(text=cells.short(api))
-        body.append(tables.row([name], f"{about}; {where}", *sides))
-    head = [tables.row("API", "about", "one source says", "another says")]
+        body.append(tables.row([name], f"{say(about)}; {where}", *sides))
+    head = [tables.row("API", say("about"), say("one source says"), say("another says"))]
     return [tables.table(head, body, [2, 2, 4, 4], "npudocs-contradictions")]
 
 
@@ -169,12 +177,12 @@ def claim_table(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.N
         number = sum(other.source == source for other in found)
         where = [nodes.Text(source["where"])]
         if commit := source.get("commit"):
-            where += [nodes.Text(" at "), nodes.literal(text=commit[:12])]
-        kind = tables.cell(source["kind"])
+            where += [nodes.Text(say(" at ")), nodes.literal(text=commit[:12])]
+        kind = tables.cell(say(source["kind"]))
         body.append(
             tables.row(title, kind, where, source["seen"], str(number), anchor=anchor(claim))
         )
-    head = [tables.row("source", "kind", "where", "seen", "claims")]
+    head = [tables.row(*map(say, ("source", "kind", "where", "seen", "claims")))]
     made = [tables.table(head, body, [3, 2, 5, 2, 1], "npudocs-sources")]
     return [*made, quotes(app, docname, found)] if found else []
 
@@ -194,7 +202,7 @@ def quotes(app: Sphinx, docname: str, claims: list[Claim], with_api: bool = True
         row = tables.row(*name, mark, where, [said, _sources(app, docname, group)])
         body.append(row)
     names = ["API"] if with_api else []
-    head = [tables.row(*names, "claim", "where", "words and source")]
+    head = [tables.row(*names, say("claim"), say("where"), say("words and source"))]
     widths = [2, 2, 3, 6][not with_api :]
     return tables.table(head, body, widths, "npudocs-quotes")
 

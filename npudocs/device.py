@@ -21,6 +21,7 @@ from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
 from npudocs import preflight, problems
+from npudocs.words import say
 
 HINT = (
     "Build through make (make html), which brings the software NPU; on an Ascend host source CANN's "
@@ -61,11 +62,11 @@ class Device:
     def words(self) -> str:
         """Name the device in one phrase, so that software is never taken for a chip."""
         if not self.on:
-            return "no device (switched off)"
+            return say("no device (switched off)")
         if self.kind == "software":
-            where = f"softnpu, the software NPU (no chip), as {self.soc}"
+            where = say("softnpu, the software NPU (no chip), as {soc}").format(soc=self.soc)
         else:
-            where = f"an Ascend chip, {self.name}"
+            where = say("an Ascend chip, {name}").format(name=self.name)
             where += f", CANN {self.cann}" if self.cann else ""
         return f"{where}; torch {self.torch}, torch_npu {self.torch_npu}"
 
@@ -146,14 +147,16 @@ class DeviceTable(SphinxDirective):
         """Return the table."""
         device = self.config.npudocs_device
         kinds = {
-            "software": "software NPU (softnpu), no chip",
-            "silicon": "Ascend chip",
-            "off": "none: not executed in this build",
+            "software": say("software NPU (softnpu), no chip"),
+            "silicon": say("Ascend chip"),
+            "off": say("none: not executed in this build"),
         }
         rows = {
-            "Executed on": kinds[device.kind],
-            "Device name": device.name,
-            "SoC": f"{device.soc} (emulated)" if device.kind == "software" else device.soc,
+            say("Executed on"): kinds[device.kind],
+            say("Device name"): device.name,
+            "SoC": say("{soc} (emulated)").format(soc=device.soc)
+            if device.kind == "software"
+            else device.soc,
             "torch": device.torch,
             "torch_npu": device.torch_npu,
             "CANN": device.cann,

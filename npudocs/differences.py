@@ -20,6 +20,7 @@ from sphinx.application import Sphinx
 
 from npudocs import cells, marks, parts, problems, record_pages, tables
 from npudocs.evidence import Entry, Record
+from npudocs.words import say
 
 Ran = list[tuple[Record, Entry]]
 
@@ -121,10 +122,14 @@ def differences(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.N
     made: list[nodes.Node] = []
     for kind, name in marks.KINDS.items():
         current = [record for record in found.current if record.kind == kind]
-        made.append(nodes.rubric(text=f"On the {name}"))
+        made.append(nodes.rubric(text=say("On the {kind}").format(kind=say(name))))
         if len(current) < 2:
-            words = "no record" if not current else "one record, which has nothing to differ from"
-            made.append(nodes.paragraph(text=f"There is {words}."))
+            words = (
+                say("There is one record, which has nothing to differ from.")
+                if current
+                else say("There is no record.")
+            )
+            made.append(nodes.paragraph(text=words))
             continue
         made += _drawn(app, docname, current, differing(current, explain))
     return [*made, *record_pages.unrecorded(found)]
@@ -136,30 +141,34 @@ def _drawn(
     total = by_check(current)
     compared = sum(len(ran) > 1 for ran in total)
     pairs = [(record.version, record.where["product"]) for record in current]
-    where = f"{len(current)} records ({cells.spread(pairs, _on(current))})"
+    where = say("{number} records ({places})").format(
+        number=len(current), places=cells.spread(pairs, _on(current))
+    )
     number = sum(len(group.checks) for group in groups)
     if not groups:
-        words = f"No difference: each of the {compared} checks ends in the same way in {where}."
+        words = say("No difference: each of the {number} checks ends in the same way in {where}.")
+        words = words.format(number=compared, where=where)
         made: list[nodes.Node] = [nodes.paragraph(text=words)]
     else:
-        words = f"{number} of {compared} checks end differently in {where}."
+        words = say("{number} of {all} checks end differently in {where}.")
+        words = words.format(number=number, all=compared, where=where)
         made = [nodes.paragraph(text=words)]
         body = [_row(app, docname, group, _on(current)) for group in groups]
-        head = [tables.row("outcome", "checks", "messages and explanation")]
+        head = [tables.row(*map(say, ("outcome", "checks", "messages and explanation")))]
         made.append(tables.table(head, body, [3, 4, 7], "npudocs-differences"))
     if apart := _apart(total):
-        words = (
-            f"Not compared, since the check was changed between the records: {', '.join(apart)}."
-        )
+        words = say("Not compared, since the check was changed between the records: {checks}.")
+        words = words.format(checks=", ".join(apart))
         made.append(nodes.paragraph(text=words))
     never = [ran for ran in total if all(e.outcome != "passed" for _, e in ran)]
     if never:
-        made.append(nodes.paragraph(text=f"{len(never)} checks pass in none of the records:"))
+        words = say("{number} checks pass in none of the records:").format(number=len(never))
+        made.append(nodes.paragraph(text=words))
         body = [
             tables.row(_checks([ran[0][1]]), tables.text(first_line(ran[0][1].message)))
             for ran in never
         ]
-        head = [tables.row("check", "message")]
+        head = [tables.row(say("check"), say("message"))]
         made.append(tables.table(head, body, [4, 7], "npudocs-differences"))
     return made
 
@@ -180,7 +189,7 @@ def _row(app: Sphinx, docname: str, group: Group, on: str) -> nodes.row:
     outcomes = []
     for outcome, pairs in sorted(group.outcomes.items()):
         where = nodes.Text(f": {cells.spread(pairs, on)}")
-        outcomes.append(nodes.paragraph("", "", nodes.strong(text=outcome), where))
+        outcomes.append(nodes.paragraph("", "", nodes.strong(text=say(outcome)), where))
     told: list[nodes.Node] = []
     for message, ran in list(group.messages.items())[:3]:
         record, entry = ran[0]
@@ -191,13 +200,15 @@ def _row(app: Sphinx, docname: str, group: Group, on: str) -> nodes.row:
         )  # fmt: skip
         told.append(nodes.paragraph("", "", link))
     if len(group.messages) > 3:
-        told.append(nodes.paragraph(text=f"and {len(group.messages) - 3} more messages"))
+        words = say("and {number} more messages").format(number=len(group.messages) - 3)
+        told.append(nodes.paragraph(text=words))
     if group.explanation:
-        told.append(tables.text(group.explanation.words))
-        told.append(tables.text(f"Source: {group.explanation.source}"))
+        told.append(tables.text(say(group.explanation.words)))
+        words = say("Source: {source}").format(source=say(group.explanation.source))
+        told.append(tables.text(words))
         told[-1]["classes"].append("npudocs-note")
     else:
-        told.append(nodes.paragraph(text="Not explained yet.", classes=["npudocs-note"]))
+        told.append(nodes.paragraph(text=say("Not explained yet."), classes=["npudocs-note"]))
     return tables.row(outcomes, _checks(group.checks), told)
 
 

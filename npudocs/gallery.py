@@ -49,7 +49,8 @@ def configuration(examples: str = "../examples") -> dict[str, Any]:
         # By name, so that Sphinx can compare and cache the configuration.
         "reset_modules": ("matplotlib", "npudocs.gallery.between_scripts"),
         "reset_modules_order": "both",
-        "notebook_extensions": set(),
+        # What a notebook cannot show is rewritten in npudocs.notebooks.
+        "notebook_extensions": {".py"},
         "download_all_examples": False,
         "write_computation_times": False,
         "show_signature": False,
@@ -166,7 +167,8 @@ def _prepare(app: Sphinx) -> None:
     # killed half-way leaves the one without the other.
     known = {Path(result.script).stem for result in _load(folder) if result.outcome == "passed"}
     for md5 in folder.glob("*.py.md5"):
-        if md5.name.removesuffix(".py.md5") not in known:
+        stem = md5.name.removesuffix(".py.md5")
+        if stem not in known or not (folder / f"{stem}.ipynb").is_file():
             md5.unlink()
 
 
@@ -182,6 +184,20 @@ def _remove_deleted(app: Sphinx, folder: Path) -> None:
         if page.stem not in {*alive, "index"}:
             page.unlink()
     shutil.rmtree(folder / "backreferences", ignore_errors=True)
+
+
+def _draw_thumbnails(app: Sphinx) -> None:
+    """Give a script without a figure its own drawing, ``thumbnails/NAME.svg`` beside the script.
+
+    sphinx-gallery takes such a path from a comment in the script only, and what a script of the task's
+    items contains is recorded by its hash.
+    """
+    for stem, path in scripts(app).items():
+        drawing = path.parent / "thumbnails" / f"{stem}.svg"
+        thumbnail = output_folder(app) / "images" / "thumb" / f"sphx_glr_{stem}_thumb.svg"
+        # Only the default is an SVG; a figure or the sign of a failure is a PNG.
+        if drawing.is_file() and thumbnail.is_file():
+            shutil.copyfile(drawing, thumbnail)
 
 
 def _load(folder: Path) -> list[Result]:
@@ -247,7 +263,9 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("sphinx_gallery.gen_gallery")
+    app.setup_extension("npudocs.notebooks")
     # After sphinx-gallery read its settings (10), before it makes the pages (500).
     app.connect("builder-inited", _prepare, priority=100)
+    app.connect("builder-inited", _draw_thumbnails, priority=600)
     app.connect("build-finished", _finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -12,6 +12,7 @@ from sphinx.util.nodes import make_refnode
 
 from npudocs import gallery, problems
 from npudocs.verifies import ITEMS, Claim, claims
+from npudocs.words import say
 
 
 class item_table(nodes.General, nodes.Element):
@@ -56,10 +57,11 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def _table(app: Sphinx, docname: str) -> nodes.table:
     results = gallery.results(app)
-    head = nodes.thead("", _row("#", "Item", "Expected", "Verified by"))
+    heads = (say(words) for words in ("Item", "Expected", "Verified by"))
+    head = nodes.thead("", _row("#", *heads))
     body = nodes.tbody()
     for number, item in ITEMS.items():
-        row = _row(number, item["name"], item["expected"])
+        row = _row(number, say(item["name"]), say(item["expected"]))
         scripts = nodes.paragraph()
         for index, claim in enumerate(_verifying(app.env, number)):
             if index:
@@ -67,9 +69,9 @@ def _table(app: Sphinx, docname: str) -> nodes.table:
             title = app.env.titles[claim.page].astext()
             scripts += make_refnode(app.builder, docname, claim.page, None, nodes.Text(title))
             result = results.get(claim.page.rpartition("/")[2])
-            outcome = result.outcome if result else "not executed"
-            if outcome != "not executed":
-                outcome += f", {app.config.npudocs_device.label}"
+            outcome = say(result.outcome if result else "not executed")
+            if result and result.outcome != "not executed":
+                outcome += f", {say(app.config.npudocs_device.label)}"
             scripts += nodes.Text(f" ({outcome})")
         row += nodes.entry("", scripts)
         body += row

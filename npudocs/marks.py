@@ -11,12 +11,15 @@ from sphinx.application import Sphinx
 
 from npudocs.cells import Mark
 from npudocs.evidence import Claim, Record
+from npudocs.words import say
 
 SIGNS = {
     "silicon": {"passed": "✔", "failed": "✘", "partial": "✔✘", "skipped": "skipped"},
     "software": {"passed": "SW ✓", "failed": "SW ✗", "partial": "SW ✓✗", "skipped": "SW skipped"},
 }
 KINDS = {"silicon": "Ascend chip", "software": "software NPU"}
+# Whose words a claim has.
+WHO = ("page", "report", "published page")
 SAYS = {"supported": "✔", "not supported": "✘"}
 RECORDS = "evidence/records"
 
@@ -38,19 +41,20 @@ def draw(
     """The chip of a mark, and the same in words."""
     classes = ["npudocs-mark", f"npudocs-mark-{kind}", f"npudocs-{verdict}"]
     chip = nodes.inline(classes=classes)
-    chip += nodes.inline(text=SIGNS[kind][verdict], classes=["npudocs-sign"])
+    chip += nodes.inline(text=say(SIGNS[kind][verdict]), classes=["npudocs-sign"])
     if stale:
         chip["classes"].append("npudocs-stale")
-        chip += nodes.inline(text=" stale", classes=["npudocs-stale-word"])
+        chip += nodes.inline(text=f" {say('stale')}", classes=["npudocs-stale-word"])
     soc = f", {record.where['soc']}" if record else ""
-    spoken = f" ({KINDS[kind]}{soc}: {words or verdict})"
+    spoken = f" ({say(KINDS[kind])}{soc}: {words or say(verdict)})"
     return [chip, nodes.inline(text=spoken, classes=["npudocs-spoken"])]
 
 
 def _note(mark: Mark) -> str:
     notes = [] if mark.complete else [mark.words]
     if mark.stale:
-        notes.append(f"{mark.stale} of {len(mark.entries)} stale")
+        words = say("{number} of {all} stale")
+        notes.append(words.format(number=mark.stale, all=len(mark.entries)))
     return "; ".join(notes)
 
 
@@ -69,9 +73,10 @@ def claim_mark(claim: Claim, refuri: str = "") -> nodes.paragraph:
 def quotation(says: str, who: str) -> nodes.inline:
     """The words of a claim's mark."""
     quote = nodes.inline(classes=["npudocs-mark-claim"])
-    quote += nodes.inline(text=f"“{SAYS[says]} claimed”", classes=["npudocs-quote"])
+    words = say("“{sign} claimed”").format(sign=SAYS[says])
+    quote += nodes.inline(text=words, classes=["npudocs-quote"])
     quote += nodes.Text(" ")
-    quote += nodes.inline(text=who, classes=["npudocs-who"])
+    quote += nodes.inline(text=say(who), classes=["npudocs-who"])
     return quote
 
 

@@ -49,7 +49,11 @@ class MiniGallery(SphinxDirective, upstream.MiniGallery):
         text = "\n".join(lines)
         if Path(self.env.doc2path(self.env.docname)).suffix == ".md":
             text = f"```````{{eval-rst}}\n{text}\n```````"
-        return self.parse_text_to_nodes(text)
+        made = self.parse_text_to_nodes(text)
+        # Links, which have the title of their page: nothing to translate.
+        for paragraph in (p for node in made for p in node.findall(nodes.paragraph)):
+            paragraph["translatable"] = False
+        return made
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

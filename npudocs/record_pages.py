@@ -13,10 +13,11 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from npudocs import cells, evidence, marks, parts, problems, tables
+from npudocs import cells, evidence, languages, marks, parts, problems, tables
 from npudocs.cells import Evidence, Mark
 from npudocs.evidence import Entry, Record
 from npudocs.verifies import ITEMS
+from npudocs.words import say
 
 PAGE = """---
 orphan: true
@@ -42,17 +43,18 @@ SOURCES = "evidence/sources"
 
 
 def _title(record: Record) -> str:
-    return f"{_place(record)}, {marks.KINDS[record.kind]}"
+    return f"{_place(record)}, {say(marks.KINDS[record.kind])}"
 
 
 def _place(record: Record) -> str:
-    as_ = "as" if record.kind == "software" else "on"
+    as_ = say("as" if record.kind == "software" else "on")
     return f"torch_npu {record.where['torch_npu']} {as_} {record.where['product']}"
 
 
 def _write_pages(app: Sphinx) -> None:
-    if app.builder.format != "html":
-        return  # nothing shows them, and reading the evidence takes a while
+    # Nothing else shows them, and reading the evidence takes a while; the files are in English.
+    if app.builder.format != "html" or languages.translating(app):
+        return
     folder = Path(app.srcdir) / marks.RECORDS
     wanted = {
         folder / f"{record.name}.md": PAGE.format(title=_title(record), name=record.name)
@@ -68,9 +70,14 @@ def _write_pages(app: Sphinx) -> None:
             path.write_text(text, encoding="utf-8")
 
 
+def _page_title(app: Sphinx, docname: str) -> str:
+    name = docname.rpartition("/")[2]
+    return next((_title(r) for r in cells.of(app).records if r.name == name), name)
+
+
 def _copy_sources(app: Sphinx, exception: Exception | None) -> None:
     """Put each check as it ran beside the pages; as .txt, so that a browser shows it."""
-    if exception or app.builder.format != "html":
+    if exception or app.builder.format != "html" or languages.translating(app):
         return
     found = cells.of(app)
     # Sphinx leaves the pages of what is gone.
@@ -93,12 +100,12 @@ def record_page(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.N
         problems.report(app, f"there is no record {arguments[0]}", location=docname)
         return []
     made: list[nodes.Node] = [_banner(found, record), _where(record)]
-    made.append(nodes.rubric(text="By API and dtype"))
+    made.append(nodes.rubric(text=say("By API and dtype")))
     made.append(_by_api(record))
-    made.append(nodes.rubric(text="By test item"))
+    made.append(nodes.rubric(text=say("By test item")))
     made.append(_by_item(record))
-    made.append(nodes.rubric(text="Every check"))
-    words = (
+    made.append(nodes.rubric(text=say("Every check")))
+    words = say(
         "A check links to its source as it was when it ran; of a page, that is its executed blocks."
     )
     made.append(nodes.paragraph(text=words))
@@ -107,26 +114,30 @@ def record_page(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.N
 
 
 def _banner(found: Evidence, record: Record) -> nodes.container:
-    line = nodes.paragraph("", "", nodes.strong(text=marks.KINDS[record.kind]))
+    line = nodes.paragraph("", "", nodes.strong(text=say(marks.KINDS[record.kind])))
     everything = Mark(record, record.entries, 0)
-    line += nodes.Text(f" {len(record.entries)} checks: {everything.words}.")
+    words = say("{number} checks: {counts}.")
+    words = words.format(number=len(record.entries), counts=everything.words)
+    line += nodes.Text(f" {words}")
     if record not in found.current:
-        line += nodes.Text(" A newer record of this release and SoC replaces it in the tables.")
+        words = say("A newer record of this release and SoC replaces it in the tables.")
+        line += nodes.Text(f" {words}")
     if found.older_softnpu(record):
-        line += nodes.Text(" The software NPU has changed since.")
+        line += nodes.Text(f" {say('The software NPU has changed since.')}")
     stale = sum(bool(found.stale(record, entry)) for entry in record.entries)
     if stale:
-        line += nodes.Text(f" {stale} of the checks are stale.")
+        words = say("{number} of the checks are stale.").format(number=stale)
+        line += nodes.Text(f" {words}")
     return nodes.container("", line, classes=["npudocs-banner", f"npudocs-{record.kind}"])
 
 
 def _where(record: Record) -> nodes.table:
-    values = {words: record.where[key] for key, words in WHERE.items()}
+    values = {say(words): record.where[key] for key, words in WHERE.items()}
     values |= {
-        "commit of this project": record.commit,
-        "started": record.started,
-        "took": f"{record.seconds:.0f} s",
-        "file": f"evidence/records/{record.kind}/{record.name}.json",
+        say("commit of this project"): record.commit,
+        say("started"): record.started,
+        say("took"): f"{record.seconds:.0f} s",
+        say("file"): f"evidence/records/{record.kind}/{record.name}.json",
     }
     body = [tables.row(words, value) for words, value in values.items() if value]
     return tables.table([], body, [1, 3], "npudocs-where", stubs=1)
@@ -140,13 +151,13 @@ def _by_api(record: Record) -> nodes.table:
     body = [
         tables.row(
             [nodes.literal(text=api)],
-            dtype or "any",
+            dtype or say("any"),
             *_group(record, numbers),
             anchor=cells.slug("cell", cells.short(api), dtype or "any"),
         )
         for (api, dtype), numbers in sorted(groups.items())
     ]
-    head = [tables.row("API", "dtype", "outcome", "checks")]
+    head = [tables.row("API", "dtype", say("outcome"), say("checks"))]
     return tables.table(head, body, [4, 1, 2, 5], "npudocs-cells")
 
 
@@ -155,9 +166,9 @@ def _by_item(record: Record) -> nodes.table:
     for item, says in ITEMS.items():
         numbers = [n for n, entry in enumerate(record.entries, 1) if int(item) in entry.items]
         if numbers:
-            name = f"{item} {says['name']}"
+            name = f"{item} {say(says['name'])}"
             body.append(tables.row(name, *_group(record, numbers), anchor=f"item-{item}"))
-    head = [tables.row("item", "outcome", "checks")]
+    head = [tables.row(say("item"), say("outcome"), say("checks"))]
     return tables.table(head, body, [3, 2, 5], "npudocs-cells")
 
 
@@ -175,18 +186,18 @@ def _entries(app: Sphinx, docname: str, found: Evidence, record: Record) -> node
     body: list[nodes.row] = []
     for number, entry in enumerate(record.entries, 1):
         body += _entry(app, docname, number, entry, found.stale(record, entry))
-    head = [tables.row("#", "check", "part", "dtype", "outcome", "seconds")]
+    head = [tables.row("#", *map(say, ("check", "part", "dtype", "outcome", "seconds")))]
     return tables.table(head, body, [1, 5, 5, 2, 3, 1], "npudocs-entries")
 
 
 def _entry(app: Sphinx, docname: str, number: int, entry: Entry, stale: str) -> list[nodes.row]:
     """The row of an entry and, where it has a message, one for that."""
-    up = "../" * app.builder.get_target_uri(docname).count("/")
+    up = languages.root(app) + "../" * app.builder.get_target_uri(docname).count("/")
     address = f"{up}{SOURCES}/{evidence.source_name(entry)}.txt"
     source = nodes.reference("", entry.check, refuri=address)
-    outcome: list[nodes.Node] = [nodes.paragraph(text=entry.outcome)]
+    outcome: list[nodes.Node] = [nodes.paragraph(text=say(entry.outcome))]
     if stale:
-        outcome.append(nodes.paragraph(text=f"stale: {stale}", classes=["npudocs-note"]))
+        outcome.append(nodes.paragraph(text=f"{say('stale')}: {stale}", classes=["npudocs-note"]))
     last = tables.cell(outcome, classes=f"npudocs-outcome-{entry.outcome}")
     row = (str(number), [source], entry.part, entry.dtype, last, f"{entry.seconds:.2f}")
     made = [tables.row(*row, anchor=f"check-{number}")]
@@ -202,10 +213,10 @@ def records(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]
     found = cells.of(app)
     made: list[nodes.Node] = []
     if not found.records:
-        made.append(nodes.paragraph(text="There is no record yet."))
+        made.append(nodes.paragraph(text=say("There is no record yet.")))
     else:
         body = [_record_row(app, docname, found, record) for record in reversed(found.records)]
-        head = [tables.row("record", "kind", "SoC", "when", "checks", "notes")]
+        head = [tables.row(*map(say, ("record", "kind", "SoC", "when", "checks", "notes")))]
         made.append(tables.table(head, body, [4, 3, 3, 2, 3, 3], "npudocs-records"))
     return [*made, *unrecorded(found)]
 
@@ -222,8 +233,8 @@ def unrecorded(found: Evidence) -> list[nodes.Node]:
         log = nodes.literal_block(reason, reason, language="none")
         why = tables.cell(log, classes="npudocs-log")
         body.append(tables.row(f"torch_npu {version}", ", ".join(products), why, seen))
-    head = [tables.row("version", "product", "why", "seen")]
-    words = "Nothing could start on these, so that there is no record:"
+    head = [tables.row(*map(say, ("version", "product", "why", "seen")))]
+    words = say("Nothing could start on these, so that there is no record:")
     table = tables.table(head, body, [3, 1, 8, 2], "npudocs-unrecorded")
     return [nodes.paragraph(text=words), table]
 
@@ -232,17 +243,18 @@ def _record_row(app: Sphinx, docname: str, found: Evidence, record: Record) -> n
     address = marks.uri(app, docname, record)
     link = nodes.reference("", _place(record), internal=True, refuri=address)
     stale = sum(bool(found.stale(record, entry)) for entry in record.entries)
-    notes = [f"{stale} stale"] if stale else []
-    notes += ["software NPU has changed since"] if found.older_softnpu(record) else []
-    notes += [] if record in found.current else ["replaced by a newer one"]
+    notes = [say("{number} stale").format(number=stale)] if stale else []
+    notes += [say("software NPU has changed since")] if found.older_softnpu(record) else []
+    notes += [] if record in found.current else [say("replaced by a newer one")]
     words = Mark(record, record.entries, 0).words
-    kind, day = marks.KINDS[record.kind], record.started[:10]
+    kind, day = say(marks.KINDS[record.kind]), record.started[:10]
     return tables.row([link], kind, record.where["soc"], day, words, ", ".join(notes))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     parts.add(app, "record", record_page, arguments=1)
     parts.add(app, "records", records)
+    languages.title(f"{marks.RECORDS}/", _page_title)
     app.connect("builder-inited", _write_pages)
     app.connect("build-finished", _copy_sources)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -21,7 +21,8 @@ def _documented(signature: addnodes.desc_signature) -> str:
         return "()" if signature.parent["objtype"] == "class" else "(none shown)"
     listed = ", ".join(it.astext() for it in parameters.findall(addnodes.desc_parameter))
     returns = signature.next_node(addnodes.desc_returns)
-    return f"({listed})" + (f" -> {returns.astext()}" if returns else "")
+    # Its text begins with the arrow.
+    return f"({listed})" + (returns.astext() if returns else "")
 
 
 def _same(one: str, other: str) -> bool:
@@ -36,6 +37,7 @@ def _check(app: Sphinx, doctree: nodes.document) -> None:
     for signature in doctree.findall(addnodes.desc_signature):
         if signature.parent["domain"] != "py" or signature.parent["objtype"] not in (
             "function",
+            "method",
             "class",
         ):
             continue

@@ -17,6 +17,7 @@ from npudocs import cells, claim_tables, evidence, marks, parts, problems, table
 from npudocs.cells import Evidence, Mark
 from npudocs.evidence import Claim
 from npudocs.verifies import ITEMS, resolve
+from npudocs.words import say
 
 LEGEND = {
     "silicon": "a record of a run on an Ascend chip: all checks passed, all failed, or some did",
@@ -34,20 +35,20 @@ def support(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]
     made.append(tables.table([_head(dtypes)], body, _widths(dtypes), "npudocs-support", stubs=1))
     said = [claim for claim in found.claims if claim.api == api]
     if said:
-        made.append(nodes.rubric(text="Claims, in the words of their source"))
+        made.append(nodes.rubric(text=say("Claims, in the words of their source")))
         made.append(claim_tables.quotes(app, docname, said, with_api=False))
     return made
 
 
 def _intro(app: Sphinx, docname: str) -> nodes.paragraph:
-    words = (
+    words = say(
         "By version of torch_npu, product and dtype. An empty cell means unknown, not unsupported"
     )
     intro = nodes.paragraph(text=words)
     page = next(iter(parts.pages(app.env, "support-legend")), "")
     if page and page != docname:
         address = app.builder.get_relative_uri(docname, page)
-        link = nodes.reference("", "what the marks mean", internal=True, refuri=address)
+        link = nodes.reference("", say("what the marks mean"), internal=True, refuri=address)
         intro += [nodes.Text("; "), link]
     intro += nodes.Text(".")
     return intro
@@ -65,7 +66,7 @@ def overview(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node
     for api, page in homes.items():
         anchor = cells.slug("support", cells.short(api))
         name = nodes.literal(text=cells.short(api))
-        jump += nodes.Text(", " if len(jump) else "To the rows of ")
+        jump += nodes.Text(", " if len(jump) else say("To the rows of "))
         jump += nodes.reference("", "", name, internal=True, refid=anchor)
         address = app.builder.get_relative_uri(docname, page)
         link = nodes.reference("", "", name.deepcopy(), internal=True, refuri=address)
@@ -77,7 +78,7 @@ def overview(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node
 
 
 def _head(dtypes: list[str]) -> nodes.row:
-    return tables.row("torch_npu, product", *(dtype or "any" for dtype in dtypes))
+    return tables.row(say("torch_npu, product"), *(dtype or say("any") for dtype in dtypes))
 
 
 def _widths(dtypes: list[str]) -> list[int]:
@@ -112,8 +113,8 @@ def items(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
             for item in ITEMS
         ]
         body.append(tables.row(f"{version}, {product}", *drawn, classes=classes))
-    names = [f"{number} {item['name']}" for number, item in ITEMS.items()]
-    head = [tables.row("torch_npu, product", *names)]
+    names = [f"{number} {say(item['name'])}" for number, item in ITEMS.items()]
+    head = [tables.row(say("torch_npu, product"), *names)]
     widths = [2, *[1] * len(names)]
     return [tables.table(head, body, widths, "npudocs-support npudocs-items", stubs=1)]
 
@@ -136,13 +137,15 @@ def legend(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
         drawn: list[nodes.Node] = []
         for verdict in ("passed", "failed", "partial"):
             drawn += [*marks.draw(kind, verdict), nodes.Text(" ")]
-        rows.append(tables.row(drawn, f"{words}; a mark links to the record"))
+        rows.append(
+            tables.row(drawn, say("{words}; a mark links to the record").format(words=say(words)))
+        )
     stale = [
         *marks.draw("silicon", "passed", 1),
         nodes.Text(" "),
         *marks.draw("software", "passed", 1),
     ]
-    words = (
+    words = say(
         "the check was changed since it ran, or ran with another build of the same release; "
         "it no longer speaks for what is here"
     )
@@ -150,10 +153,13 @@ def legend(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
     quoted: list[nodes.Node] = []
     for says in marks.SAYS:
         quoted += [marks.quotation(says, "page"), nodes.Text(" ")]
-    words = "what a published page or a report says; nobody ran it here, and it links to its source"
+    words = say(
+        "what a published page or a report says; nobody ran it here, and it links to its source"
+    )
     rows.append(tables.row(quoted, words))
-    rows.append(tables.row("", "unknown: no record and no claim. It does not mean unsupported"))
-    head = [tables.row("mark", "what it means")]
+    unknown = say("unknown: no record and no claim. It does not mean unsupported")
+    rows.append(tables.row("", unknown))
+    head = [tables.row(say("mark"), say("what it means"))]
     return [tables.table(head, rows, [2, 5], "npudocs-legend")]
 
 

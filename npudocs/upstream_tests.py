@@ -12,6 +12,7 @@ from sphinx.application import Sphinx
 from npudocs import cells, marks, parts, problems, tables, upstream_test_data
 from npudocs.evidence import EvidenceError
 from npudocs.upstream_test_data import CAUSES, OUTCOMES, Group
+from npudocs.words import say, say_number
 
 _VERDICTS = {"passed": "passed", "failed": "failed", "error": "failed"}
 
@@ -25,12 +26,19 @@ def inventory(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Nod
         problems.report(app, str(error), location=docname)
         return []
     if content is None:
-        return [tables.text("There is no inventory.")]
+        return [tables.text(say("There is no inventory."))]
     source, where = content["source"], content["where"]
     made: list[nodes.Node] = [
         tables.text(
-            f"Read from {source['repository']}, commit `{source['commit'][:12]}`: {source['what']}. "
-            f"Run on the {_on(where)} on {content['seen']}."
+            say(
+                "Read from {repository}, commit `{commit}`: {what}. Run on the {where} on {day}."
+            ).format(
+                repository=source["repository"],
+                commit=source["commit"][:12],
+                what=say(source["what"]),
+                where=_on(where),
+                day=content["seen"],
+            )
         )
     ]
     classes: dict[str, list[dict[str, Any]]] = {}
@@ -44,42 +52,46 @@ def inventory(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Nod
 def _class(name: str, tests: list[dict[str, Any]], kind: str) -> list[nodes.Node]:
     reach = sum(test["reaches_npu"] for test in tests)
     ended = Counter(test["on_npu"]["outcome"] for test in tests)
-    counts = ", ".join(f"{number} {outcome}" for outcome, number in ended.items())
-    line = (
-        f"`{tests[0]['file']}`: {_number(len(tests), 'test')}; upstream, {reach} of them "
-        f"{'reaches' if reach == 1 else 'reach'} an NPU; performed here: {counts}."
-    )
+    counts = ", ".join(f"{number} {say(outcome)}" for outcome, number in ended.items())
+    line = say_number(
+        "`{file}`: {tests}; upstream, {reach} of them reaches an NPU; performed here: {counts}.",
+        "`{file}`: {tests}; upstream, {reach} of them reach an NPU; performed here: {counts}.",
+        reach,
+    ).format(file=tests[0]["file"], tests=_tests(len(tests)), reach=reach, counts=counts)
     hows = list(dict.fromkeys(_upstream(test) for test in tests))
     if len(hows) == 1:
-        line += f" Upstream: {hows[0]}."
-    head = [tables.row("test, what it checks, and our test of the same", "here")]
+        line += " " + say("Upstream: {how}.").format(how=hows[0])
+    head = [tables.row(say("test, what it checks, and our test of the same"), say("here"))]
     body = [_test(test, kind, len(hows) > 1) for test in tests]
     table = tables.table(head, body, [8, 3], "npudocs-differences")
     return [nodes.rubric(text=name), tables.text(line), table]
 
 
 def _upstream(test: dict[str, Any]) -> str:
-    return f"{test['device']}; {test['how']}"
+    return f"{say(test['device'])}; {say(test['how'])}"
 
 
 def _test(test: dict[str, Any], kind: str, with_how: bool) -> nodes.row:
     checked: list[nodes.Node] = [
         nodes.paragraph("", "", nodes.literal(text=test["method"])),
-        nodes.paragraph(text=test["checks"]),
+        nodes.paragraph(text=say(test["checks"])),
     ]
     if with_how:
-        reaches = "reaches" if test["reaches_npu"] else "does not reach"
-        words = f"Upstream it {reaches} an NPU: {_upstream(test)}"
+        words = say(
+            "Upstream it reaches an NPU: {how}"
+            if test["reaches_npu"]
+            else "Upstream it does not reach an NPU: {how}"
+        ).format(how=_upstream(test))
         checked.append(nodes.paragraph(text=words, classes=["npudocs-note"]))
     ran = test["on_npu"]
     verdict = _VERDICTS.get(ran["outcome"])
-    drawn = marks.draw(kind, verdict) if verdict else [nodes.Text(ran["outcome"])]
+    drawn = marks.draw(kind, verdict) if verdict else [nodes.Text(say(ran["outcome"]))]
     here: list[nodes.Node] = [nodes.paragraph("", "", *drawn)]
     if ran["message"]:
         here.append(nodes.paragraph(text=ran["message"], classes=["npudocs-note"]))
-    ours = nodes.paragraph(text="Ours: ")
+    ours = nodes.paragraph(text=say("Ours: "))
     if not test["equivalent"]:
-        ours += nodes.Text(f"none, since {test['why_none']}")
+        ours += nodes.Text(say("none, since {why}").format(why=say(test["why_none"])))
     for number, name in enumerate(test["equivalent"]):
         ours += [nodes.Text(", " if number else ""), nodes.literal(text=name.partition("::")[2])]
     return tables.row([*checked, ours], here)
@@ -93,12 +105,12 @@ def disabled(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node
         problems.report(app, str(error), location=docname)
         return []
     if content is None:
-        return [tables.text("The disabled tests were not performed.")]
+        return [tables.text(say("The disabled tests were not performed."))]
     made = [tables.text(_run(content)), _counts(content["cases"])]
     groups = upstream_test_data.groups(content["cases"])
     for cause, title in CAUSES.items():
         if mine := [group for group in groups if group.cause == cause]:
-            made += _groups(title, mine)
+            made += _groups(say(title), mine)
     return made
 
 
@@ -106,17 +118,21 @@ def _run(content: dict[str, Any]) -> str:
     source, limits, cases = content["source"], content["limits"], content["cases"]
     given = Counter(case.get("reason", "") for case in cases)
     reasons = [f"{number} `{reason}`" for reason, number in given.items() if reason]
-    said = f"; the others: {', '.join(reasons)}" if reasons else ""
+    said = say("; the others: {reasons}").format(reasons=", ".join(reasons)) if reasons else ""
     note = sum("made_on_cpu" in case for case in cases)
-    return (
-        f"`{source['file']}` of {source['repository']}, commit `{source['commit'][:12]}`, disables "
-        f"{source['disabled']} tests of the class, {given['']} of the {len(cases)} that were performed without "
-        f"a reason{said}. They ran on the {_on(content['where'])} on {content['started'][:10]}, in "
-        f"{content['seconds'] / 60:.0f} minutes. Of each operator at most {limits['samples']} samples were "
-        f"checked, spread over the first {limits['of_the_first']}, for at most {limits['seconds']:g} seconds. "
-        f"For {_number(note, 'case')} the samples had to be made on the CPU, since the operators that make "
-        "them do not run in this dtype."
-    )
+    return say(
+        "`{file}` of {repository}, commit `{commit}`, disables {disabled} tests of the class, {bare} of the "
+        "{all} that were performed without a reason{others}. They ran on the {where} on {day}, in {minutes} "
+        "minutes. Of each operator at most {samples} samples were checked, spread over the first {first}, for "
+        "at most {seconds} seconds. For {cases} the samples had to be made on the CPU, since the operators "
+        "that make them do not run in this dtype."
+    ).format(
+        file=source["file"], repository=source["repository"], commit=source["commit"][:12],
+        disabled=source["disabled"], bare=given[""], all=len(cases), others=said,
+        where=_on(content["where"]), day=content["started"][:10],
+        minutes=f"{content['seconds'] / 60:.0f}", samples=limits["samples"],
+        first=limits["of_the_first"], seconds=f"{limits['seconds']:g}", cases=_cases(note),
+    )  # fmt: skip
 
 
 def _counts(cases: list[dict[str, Any]]) -> nodes.table:
@@ -132,8 +148,10 @@ def _counts(cases: list[dict[str, Any]]) -> nodes.table:
         for (test, dtype), counts in sorted(rows.items())
     ]  # fmt: skip
     total = Counter(case["outcome"] for case in cases)
-    body.append(tables.row("all", "", *(str(total[outcome]) for outcome in used), str(len(cases))))
-    head = [tables.row("test", "dtype", *used, "all")]
+    body.append(
+        tables.row(say("all"), "", *(str(total[outcome]) for outcome in used), str(len(cases)))
+    )
+    head = [tables.row(say("test"), "dtype", *map(say, used), say("all"))]
     return tables.table(head, body, [5, 2, *(1 for _ in used), 1])
 
 
@@ -142,12 +160,12 @@ def _groups(title: str, groups: list[Group]) -> list[nodes.Node]:
     body = [
         tables.row(
             nodes.literal(text=group.words),
-            ", ".join(dict.fromkeys(case["outcome"] for case in group.cases)),
+            ", ".join(dict.fromkeys(say(case["outcome"]) for case in group.cases)),
             _collapsed(group),
         )
         for group in groups
     ]
-    head = [tables.row("message", "outcome", "cases")]
+    head = [tables.row(*map(say, ("message", "outcome", "cases")))]
     table = tables.table(head, body, [6, 1, 5], "npudocs-differences")
     return [nodes.rubric(text=f"{title}: {number}"), table]
 
@@ -162,7 +180,7 @@ def _collapsed(group: Group) -> list[nodes.Node]:
     ]
     if len(group.cases) < 4:
         return [*lines]
-    summary = html.escape(_number(len(group.cases), "case"))
+    summary = html.escape(_cases(len(group.cases)))
     opened = f"<details><summary>{summary}</summary>"
     return [
         nodes.raw("", opened, format="html"), *lines, nodes.raw("", "</details>", format="html")
@@ -170,13 +188,17 @@ def _collapsed(group: Group) -> list[nodes.Node]:
 
 
 def _on(where: dict[str, str]) -> str:
-    as_what = "as" if where["kind"] == "software" else "on"
+    as_what = say("as" if where["kind"] == "software" else "on")
     versions = f"torch {where['torch']}, torch_npu {where['torch_npu']}"
-    return f"{marks.KINDS[where['kind']]} {as_what} {where['soc']} ({versions})"
+    return f"{say(marks.KINDS[where['kind']])} {as_what} {where['soc']} ({versions})"
 
 
-def _number(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+def _tests(number: int) -> str:
+    return say_number("{number} test", "{number} tests", number).format(number=number)
+
+
+def _cases(number: int) -> str:
+    return say_number("{number} case", "{number} cases", number).format(number=number)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from npudocs import gallery, problems
+from npudocs.words import say
 
 ITEMS: dict[str, dict[str, str]] = json.loads(
     Path(__file__).with_name("items.json").read_text(encoding="utf-8")
@@ -105,13 +106,15 @@ class Verifies(SphinxDirective):
 
     def _box(self, apis: list[str], items: list[str]) -> nodes.Element:
         box = nodes.admonition(classes=["npudocs-verifies"])
-        box += nodes.title(text="This example verifies")
+        box += nodes.title(text=say("This example verifies"), translatable=False)
         entries = nodes.bullet_list()
         for number in items:
             item = ITEMS[number]
-            text = f"Test item {number}, {item['name']}: {item['expected']}."
+            words = say("Test item {number}, {name}: {expected}.")
+            name, expected = say(item["name"]), say(item["expected"])
+            text = words.format(number=number, name=name, expected=expected)
             entries += nodes.list_item("", nodes.paragraph(text=text))
-        uses = nodes.paragraph(text="The use of ")
+        uses = nodes.paragraph(text=say("The use of "))
         for index, api in enumerate(apis):
             uses += nodes.Text(", " if index else "")
             uses += self._link(api)

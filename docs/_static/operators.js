@@ -14,6 +14,9 @@
   const statuses = names("status").slice(2);
   const forms = names("form").slice(1);
   const fields = [...form.elements].filter((field) => field.name);
+  // A translation gives its words with the table; English ones stand here.
+  const words = JSON.parse(box.dataset.words ?? "{}");
+  const say = (text, values = {}) => (words[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const defaults = Object.fromEntries(fields.map((field) => [field.name, field.value]));
   const sorting = { sort: "operator", dir: "up" };
   const VIEW = ["dtype", "version", "product", "kind"];
@@ -66,7 +69,7 @@
       script.onload = () => resolve(window.npudocsOperators);
       script.onerror = () => {
         loading = null;
-        reject(new Error("the data could not be loaded"));
+        reject(new Error(say("the data could not be loaded")));
       };
       document.head.append(script);
     });
@@ -104,7 +107,7 @@
 
   function draw(sweeps) {
     const { search, status, family } = form.elements;
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     const column = forms.indexOf(form.elements.form.value);
     const fits = (number) =>
       number !== NONE &&
@@ -116,14 +119,14 @@
       one.worst = Math.min(...one.codes);
       const text = `${one.name} ${one.family}`.toLowerCase();
       const hit =
-        looked.some(fits) && words.every((word) => text.includes(word)) && (!family.value || one.family === family.value);
+        looked.some(fits) && wanted.every((word) => text.includes(word)) && (!family.value || one.family === family.value);
       one.row.hidden = !hit;
       shown += hit;
       [one.worst, ...one.codes].forEach((number, index) => {
         const cell = one.row.cells[index + 2];
         const name = statuses[number] ?? "";
         if ((cell.dataset.s ?? "") !== name) {
-          cell.textContent = name;
+          cell.textContent = say(name);
           if (name) cell.dataset.s = name;
           else delete cell.dataset.s;
         }
@@ -131,7 +134,7 @@
       hideColumns(one.row, column);
     }
     hideColumns(table.tHead.rows[0], column);
-    told.textContent = `${shown} of ${rows.length} operators: ${place(sweeps)}.`;
+    told.textContent = say("{shown} of {all} operators: {place}.", { shown, all: rows.length, place: place(sweeps) });
     sort();
   }
 
@@ -145,18 +148,18 @@
   function place(sweeps) {
     const { dtype, version, product, kind } = form.elements;
     const kindWords = kind.selectedOptions[0].textContent;
-    const dtypeWords = dtype.value === "all" ? "all dtypes" : dtype.value;
+    const dtypeWords = dtype.value === "all" ? say("all dtypes") : dtype.value;
     if (sweeps && !sweeps.length) {
       const where = [version, product].map((field) => field.value).filter((value) => value !== "all");
-      return `there is no record of ${[...where, kindWords].join(", ")}`;
+      return say("there is no record of {where}", { where: [...where, kindWords].join(", ") });
     }
     if (sweeps && dtype.value !== "all" && !sweeps.some((one) => dtype.value in one.cells)) {
-      return `${dtypeWords} was not swept there`;
+      return say("{dtype} was not swept there", { dtype: dtypeWords });
     }
     const list = (key) => [...new Set(sweeps.map((one) => one[key]))].join(", ");
     const [versions, products] = sweeps ? [list("version"), list("product")] : [version.value, product.value];
-    const several = sweeps && (sweeps.length > 1 || dtype.value === "all") ? "; the worst status of each" : "";
-    const as = kind.value === "software" ? "as" : "on";
+    const several = sweeps && (sweeps.length > 1 || dtype.value === "all") ? say("; the worst status of each") : "";
+    const as = kind.value === "software" ? say("as") : say("on");
     return `torch_npu ${versions} ${as} ${products}, ${kindWords}, ${dtypeWords}${several}`;
   }
 
@@ -189,7 +192,7 @@
       const sweeps = await choose();
       if (mine === turn) draw(sweeps);
     } catch (error) {
-      told.textContent = `${error.message}: this is still the view before.`;
+      told.textContent = say("{error}: this is still the view before.", { error: error.message });
     }
   }
 
@@ -197,7 +200,7 @@
 
   rows.forEach((one, number) => (one.place = number));
   for (const head of heads) {
-    head.dataset.sort = head.textContent;
+    head.dataset.sort ??= head.textContent;
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);

@@ -119,7 +119,7 @@ class Sweeps:
         }
         self.operators = sorted(self.families, key=lambda name: (name.lower(), name))
         self.deviations: dict[str, list[str]] = {}
-        newest = [cell for sweep in self.all[-1:] for cell in records.cells(sweep.made)]
+        newest = [cell for sweep in self.all[-1:] for cell in sweep.cells.values()]
         deviating = [cell for cell in newest if cell.status in deviation_data.STATUSES]
         for one in deviation_data.load(folder):
             explained = {cell.operator for cell in deviating if one.explains(cell)}

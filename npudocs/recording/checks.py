@@ -15,7 +15,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from npudocs import blocks
+from npudocs import blocks, evidence
 
 DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"),
@@ -24,7 +24,7 @@ DTYPES = (
 # What conf.py loads, less the gallery: the blocks of the pages alone are wanted.
 EXTENSIONS = ["myst_parser", "sphinx_design", "npudocs.doctests"]
 MYST = ["colon_fence", "deflist", "dollarmath"]
-_API = re.compile(r"^`{3,}\{py:(?:function|class|data)\} ([\w.]+)", re.MULTILINE)
+_API = re.compile(r"^`{3,}\{py:(?:function|class|data|method)\} ([\w.]+)", re.MULTILINE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,11 +50,17 @@ def units(root: Path) -> list[Unit]:
 
 
 def api_names(root: Path) -> dict[str, str]:
-    """The documented APIs: short name to full name, from the signatures on the API pages."""
+    """The documented APIs, from the signatures on the API pages: what tests call one, to its full name.
+
+    ``make_dual`` is one of the module that the site is about. Others have the name of their module or
+    class before their own, ``func_jvp``, since several are called ``jvp``.
+    """
     found: dict[str, str] = {}
     for page in sorted((root / "docs" / "api").glob("*.md")):
         for api in _API.findall(page.read_text(encoding="utf-8")):
-            found[api.rpartition(".")[2]] = api
+            name = evidence.short(api).replace(".", "_")
+            if found.setdefault(name, api) != api:
+                raise ValueError(f"{page.name}: tests call both {api} and {found[name]} {name}")
     return found
 
 
@@ -118,7 +124,7 @@ def _tests(root: Path, names: dict[str, str]) -> list[Unit]:
 
 
 def named_apis(text: str, names: dict[str, str]) -> tuple[str, ...]:
-    """The APIs whose short name stands in `text` between underscores, the longest name first."""
+    """The APIs whose name in `names` stands in `text` between underscores, the longest name first."""
     found = []
     for name in sorted(names, key=len, reverse=True):
         text, count = re.subn(rf"(?<![^_]){name}(?![^_])", "", text)

@@ -5,7 +5,6 @@ entry is told by the native page that it links to, because its heading often has
 """
 
 # The marks of Chinese text are meant.
-# ruff: noqa: RUF001
 
 from __future__ import annotations
 

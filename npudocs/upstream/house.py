@@ -5,7 +5,6 @@ different dtypes, the limit is a list with a line for each group of products.
 """
 
 # The marks of Chinese text are meant.
-# ruff: noqa: RUF001
 
 from __future__ import annotations
 

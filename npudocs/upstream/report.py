@@ -5,7 +5,6 @@ Chip records, software records and claims are named apart in every cell and neve
 """
 
 # The marks of Chinese text are meant.
-# ruff: noqa: RUF001
 
 from __future__ import annotations
 

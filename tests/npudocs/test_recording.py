@@ -376,6 +376,29 @@ def test_what_the_name_of_a_test_says(
     assert checks.of_method(method, unit, names) == {"apis": apis, "items": items, "dtype": dtype}
 
 
+def test_apis_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    names = {
+        "make_dual": API,
+        "func_jvp": "torch.func.jvp",
+        "functional_jvp": "torch.autograd.functional.jvp",
+        "Function_jvp": "torch.autograd.Function.jvp",
+        "gradcheck": "torch.autograd.gradcheck.gradcheck",
+    }
+    for name, api in names.items():
+        kind = "method" if name == "Function_jvp" else "function"
+        project.write(f"docs/api/{name}.md", f"```{{py:{kind}}} {api}(x)\n```\n")
+    assert checks.api_names(tmp_path) == names
+    for name, api in names.items():
+        assert checks.named_apis(f"test_{name}_float16", names) == (api,)
+    assert checks.named_apis("test_jvp_float16", names) == ()
+    both = tuple(sorted((names["func_jvp"], names["functional_jvp"])))
+    assert checks.named_apis("test_func_jvp_and_functional_jvp", names) == both
+    project.write("docs/api/other.md", "```{py:function} torch.other.func.jvp(x)\n```\n")
+    with pytest.raises(ValueError, match=r"other.md: tests call both torch.other.func.jvp and"):
+        checks.api_names(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("soc", "product"),
     [("Ascend910B4-1", "A2"), ("Ascend910_9362", "A3"), ("Ascend950PR_9589", "950DT")],

@@ -74,6 +74,8 @@ FORWARD_AD = "torch.autograd.forward_ad"
         "class} torch.autograd.forward_ad.dual_level()",
         "class} torch.autograd.forward_ad.UnpackedDualTensor"
         "(primal: torch.Tensor, tangent: torch.Tensor | None)",
+        "function} torch.func.hessian"
+        "(func: 'Callable[..., Any]', argnums: 'argnums_t' = 0) -> 'Callable[..., Any]'",
     ],
 )
 def test_true_signature_passes(project: Project, signature: str) -> None:
@@ -89,6 +91,7 @@ def test_true_signature_passes(project: Project, signature: str) -> None:
         "function} torch.autograd.forward_ad.make_dual(tensor, tangent, *, level=0)",
         "function} torch.autograd.forward_ad.make_dual",
         "function} torch.autograd.forward_ad.enter_dual_level() -> int",
+        "method} torch.autograd.Function.jvp(ctx)",
     ],
 )
 def test_wrong_signature_shows_both(project: Project, signature: str) -> None:

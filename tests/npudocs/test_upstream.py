@@ -1,7 +1,6 @@
 """The upstream artefacts: the entries and their place, the gaps and the reports."""
 
 # The marks of Chinese text are meant.
-# ruff: noqa: RUF001
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ endif
 doctest: $(SETUP)
 	$(RUN) $(SPHINX) -b doctest build/doctest
 
-check: lint pytest doctest html links browser-where-possible test-npu evidence-rerun sweep-rerun
+check: lint pytest doctest html links translations browser-where-possible test-npu evidence-rerun sweep-rerun
 
 lint: $(SETUP)
 	$(PYTHON) -m ruff check .

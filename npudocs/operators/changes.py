@@ -93,14 +93,12 @@ def _group(
         made.append(nodes.paragraph(text=words, classes=["npudocs-note"]))
     if found:
         made.append(markup.raw(_table(app, docname, sweeps, found, after)))
-    for names, words in zip(
-        _only(before, after), ("Only in {version}", "Not in {version}"), strict=True
-    ):
+    heads = (say("Only in {version}"), say("Not in {version}"))
+    for names, head in zip(_only(before, after), heads, strict=True):
         if names:
             links = ", ".join(markup.link(app, docname, sweeps, name) for name in names)
-            made.append(
-                markup.raw(_folded(say(words).format(version=after.version), links, len(names)))
-            )
+            words = head.format(version=after.version)
+            made.append(markup.raw(_folded(words, links, len(names))))
     return made
 
 

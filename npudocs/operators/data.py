@@ -174,7 +174,7 @@ def _order(sweep: Sweep) -> tuple[Any, ...]:
 @functools.cache
 def statuses_forms_dtypes() -> tuple[dict[str, str], dict[str, str], tuple[str, ...]]:
     """The statuses, worst first, and the forms, each with its meaning; and the dtypes."""
-    from npudocs.sweep.compare import STATUSES
+    from npudocs.sweep.statuses import STATUSES
     from npudocs.sweep.variants import DTYPES, FORMS
 
     return STATUSES, FORMS, DTYPES

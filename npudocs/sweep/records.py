@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from npudocs import evidence
 from npudocs.sweep import SweepError
-from npudocs.sweep.compare import STATUSES, TOLERANCES
+from npudocs.sweep.statuses import STATUSES, TOLERANCES
 from npudocs.sweep.variants import DTYPES, FORMS
 
 FOLDER = evidence.FOLDER / "sweeps"

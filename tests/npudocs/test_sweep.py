@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,9 +14,10 @@ import torch.autograd.forward_ad as fwAD
 
 from npudocs import evidence
 from npudocs.sweep import SweepError, __main__, checking, pool, records, units
-from npudocs.sweep.compare import STATUSES, judge, of_error, worst
+from npudocs.sweep.compare import judge, of_error, worst
 from npudocs.sweep.evaluate import evaluate
 from npudocs.sweep.fallback import StandardError
+from npudocs.sweep.statuses import STATUSES
 from npudocs.sweep.truth import call_of, check
 from npudocs.sweep.units import Unit
 from npudocs.sweep.variants import DTYPES, FORMS, Sample, Variant, variants
@@ -290,3 +293,8 @@ def test_a_level_is_closed_after_an_error() -> None:
     _status(_Forgets.apply, "dual")
     with fwAD.dual_level():
         pass
+
+
+def test_records_are_read_without_torch() -> None:
+    code = "import sys, npudocs.sweep.matrix; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=__main__.ROOT)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sphinx import locale
 from sphinx.cmd.build import build_main
 
 CONF = """
@@ -90,6 +91,8 @@ class Project:
         root = self.root
         flags = ["-n", "-W", "--keep-going", "-c", str(root), "-b", builder]
         try:
+            # Sphinx keeps catalogs as long as the process lives, which is longer than a project here.
+            locale.translators.clear()
             code = build_main([*flags, str(root / "docs"), str(root / "build" / builder)])
         except SystemExit as stop:
             print(stop.code)

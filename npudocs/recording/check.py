@@ -11,6 +11,7 @@ from pathlib import Path
 
 from npudocs import evidence
 from npudocs.evidence import Entry, Record
+from npudocs.sweep import records
 
 
 def differences(committed: Record, ran: Record) -> list[str]:
@@ -61,6 +62,11 @@ def main() -> int:
     parser.add_argument("--against-run", type=Path, metavar="FOLDER")
     options = parser.parse_args()
     problems = evidence.problems()
+    sweeps = []
+    try:
+        sweeps = records.load()
+    except evidence.EvidenceError as error:
+        problems.append(str(error))
     if not problems and options.against_run:
         try:
             problems = compare(evidence.FOLDER, options.against_run)
@@ -76,7 +82,8 @@ def main() -> int:
     stale = sum(entry.stale() for record in found for entry in record.entries)
     entries = sum(len(record.entries) for record in found)
     print(
-        f"evidence: {len(found)} records, {entries} entries ({stale} stale), {len(claims)} claims"
+        f"evidence: {len(found)} records, {entries} entries ({stale} stale), "
+        f"{len(claims)} claims, {len(sweeps)} sweeps"
     )
     return 0
 

@@ -91,7 +91,10 @@ def _run(options: argparse.Namespace) -> None:
     seconds = time.monotonic() - began
     print(f"{len(listed)} units in {seconds:.0f} s with {options.workers} workers: {path}")
     if options.check:
-        _check(_content([path], partly=True))
+        asked = checking.Asked(
+            {unit.operator for unit in listed}, forms, header["choice"]["dtypes"]
+        )
+        _check(_content([path], partly=True), asked)
     elif count > 1:
         print("Merge all shards: python -m npudocs.sweep merge FILES")
     elif not options.operators and forms == tuple(FORMS):
@@ -113,6 +116,7 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
         "kind": found.kind,
         "where": writing.where(about),
         "commit": writing.commit(ROOT),
+        "code": _code(),
         "started": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "limits": {"samples": SAMPLES_OF_OTHER_FORMS, "seconds": options.limit},
         "choice": {
@@ -122,6 +126,12 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
         },
         "shard": list(options.shard),
     }
+
+
+def _code() -> str:
+    """A digest of the sweep's own code: results of another are not mixed with these."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return evidence.sha256(b"".join(file.read_bytes() for file in files))
 
 
 def _content(paths: Sequence[Path], partly: bool = False) -> dict[str, Any]:
@@ -140,8 +150,8 @@ def _content(paths: Sequence[Path], partly: bool = False) -> dict[str, Any]:
     return records.content(header, **fields, seconds=round(seconds), operators=operators)
 
 
-def _check(made: dict[str, Any]) -> None:
-    found = checking.differences(made, checking.record_of(made, records.load()))
+def _check(made: dict[str, Any], asked: checking.Asked) -> None:
+    found = checking.differences(made, checking.record_of(made, records.load()), asked)
     print(records.table(made))
     if found:
         listed = "\n  ".join(found)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Container
+from typing import Any, NamedTuple
 
 from npudocs.sweep import SweepError, records
 
@@ -23,18 +25,47 @@ def record_of(made: dict[str, Any], known: list[dict[str, Any]]) -> dict[str, An
     raise SweepError(f"there is no record of a sweep to compare with: {' '.join(about(made))}")
 
 
-def differences(made: dict[str, Any], record: dict[str, Any]) -> list[str]:
-    """Cells that are not as recorded, in words; cells that were not swept now are left out."""
+class Asked(NamedTuple):
+    """What a sweep was to look at."""
+
+    operators: Container[str]
+    forms: Container[str]
+    dtypes: Container[str]
+
+
+def differences(made: dict[str, Any], record: dict[str, Any], asked: Asked) -> list[str]:
+    """Cells that are not as recorded, in words, and recorded ones that a sweep of these lacks.
+
+    What is compared is how many samples have each status. "cpu fallback" counts as "same": torch_npu
+    says once a process that it takes the host, so who is told of it depends on the order of the units.
+    Cells of operators, forms and dtypes that were not asked for now are left out.
+    """
     recorded = {(c.operator, c.form, c.dtype): c for c in records.cells(record)}
-    found = []
+    swept = {(c.operator, c.form, c.dtype) for c in records.cells(made)}
+    dead = {(operator, dtype) for operator, form, dtype in swept if form == "all"}
+    found = [
+        f"{operator} ({form}, {dtype}): was {_words(recorded[operator, form, dtype])}, is gone"
+        for operator, form, dtype in recorded.keys() - swept
+        if operator in asked.operators
+        and form in asked.forms
+        and dtype in asked.dtypes
+        and (operator, dtype) not in dead
+    ]
     for cell in records.cells(made):
         old = recorded.get((cell.operator, cell.form, cell.dtype))
         place = f"{cell.operator} ({cell.form}, {cell.dtype})"
         if old is None:
             found.append(f"{place}: is not recorded; it is {cell.status!r} now")
-        elif (old.status, old.counts) != (cell.status, cell.counts):
+        elif _outcomes(old) != _outcomes(cell):
             said = f" ({cell.told[0]['message']})" if cell.told else ""
             found.append(f"{place}: was {_words(old)}, is {_words(cell)} now{said}")
+    return found
+
+
+def _outcomes(cell: records.Cell) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for status, number in cell.counts.items():
+        found["same" if status == "cpu fallback" else status] += number
     return found
 
 

@@ -43,6 +43,7 @@ class Watch(TorchDispatchMode):
     """While it is on, `seen` collects the operators that the calls below send to the host."""
 
     known: ClassVar[dict[str, set[str]]] = defaultdict(set)
+    said: ClassVar[set[str]] = set()
 
     def __init__(self, errors: StandardError) -> None:
         super().__init__()
@@ -58,6 +59,9 @@ class Watch(TorchDispatchMode):
         finally:
             if said := _SAID.findall(self.errors.new()):
                 self.known[str(func)] |= {name.decode() for name in said}
+                self.said |= self.known[str(func)]
+            own = func._schema.name
+            self.seen |= {name for name in self.said if name.partition(".")[0] == own}
             self.seen |= self.known.get(str(func), set())
 
 

@@ -38,20 +38,26 @@ class Results:
             path.write_text(json.dumps(header) + "\n", encoding="utf-8")
 
     def _read(self) -> None:
-        lines = self.path.read_text(encoding="utf-8").splitlines()
         try:
-            header, *listed = [json.loads(line) for line in lines]
-        except ValueError:
+            text = self.path.read_text(encoding="utf-8")
             # The last line of a run that was killed may be cut off.
-            header, *listed = [json.loads(line) for line in lines[:-1]]
-            self.path.write_text("\n".join(lines[:-1]) + "\n", encoding="utf-8")
-        # A run may go on the next day: it began when it began.
-        self.header["started"] = header.get("started")
+            lines = text[: text.rfind("\n") + 1].splitlines()
+            header, *listed = [json.loads(line) for line in lines]
+            # A run may go on the next day: it began when it began.
+            self.header["started"] = header.get("started")
+            # A unit that died or hung may have had a busy machine against it: it gets another try.
+            listed = [line for line in listed if all(c["form"] != "all" for c in line["cells"])]
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise SweepError(
+                f"{self.path} is no file of results ({error}): remove it, or add --fresh"
+            ) from error
         if header != self.header:
             raise SweepError(
                 f"{self.path} is of another run (another device, torch, commit or choice): "
                 "remove it, or add --fresh to begin anew"
             )
+        kept = [self.header, *listed]
+        self.path.write_text("".join(f"{json.dumps(line)}\n" for line in kept), encoding="utf-8")
         for line in listed:
             self._keep(line)
 

@@ -103,6 +103,10 @@ def load(folder: Path = FOLDER) -> list[dict[str, Any]]:
             raise evidence.refusal(
                 path, "digest", "does not fit the content: only a run may write it"
             )
+        for cell in cells(made):
+            if cell.status != next(iter(cell.counts)):
+                words = f"{cell.status!r} is not the worst of its counts"
+                raise evidence.refusal(path, f"operators.{cell.operator}", words)
         if path.stem != evidence.file_name(made) or path.parent.name != made["kind"]:
             raise evidence.refusal(path, "where", f"belongs into {evidence.file_name(made)}.json")
         found.append(made)

@@ -121,7 +121,10 @@ def test_all_operators_only_with_a_message(tmp_path: Path) -> None:
 # Cells of records that say nothing about torch_npu: what the records or the software NPU have to lose.
 # An entry goes when no record has the cell any more; the test below says so.
 NOT_DEVIATIONS = {
-    ("nn.functional.logsigmoid", "batched"): "2.7.1 sets a tangent of another size; not looked into",
+    (
+        "nn.functional.logsigmoid",
+        "batched",
+    ): "2.7.1 sets a tangent of another size; not looked into",
     ("nn.functional.layer_norm", "dual"): "the CPU gives nan in float16",
     ("nn.functional.layer_norm", "forward over reverse"): "the CPU gives nan in float16",
 }

@@ -205,6 +205,21 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path: Path) -> None:
         pool.Results(path, HEADER | {"kind": "silicon"})
 
 
+def test_a_unit_that_died_gets_another_try(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    results = pool.Results(path, dict(HEADER))
+    pool.run([Unit("dies", "float32")], _act, results, workers=1, limit=5, bar=False)
+    assert not pool.Results(path, dict(HEADER)).done
+
+
+@pytest.mark.parametrize("text", ["", "[1]\n", "no JSON\n", '{"a": 1}\n{"b": 2}\n'])
+def test_a_file_that_is_no_run_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(text)
+    with pytest.raises(SweepError, match="--fresh"):
+        pool.Results(path, dict(HEADER))
+
+
 def _shard(number: int, count: int, *names: str) -> list[dict]:
     cell = {"form": "dual", "status": "same", "counts": {"same": 1}}
     header = HEADER | {"shard": [number, count]}
@@ -269,10 +284,17 @@ def _made(status: str) -> dict:
 def test_a_sweep_is_compared_with_its_record() -> None:
     made, lost = _made("same"), _made("tangent lost")
     record = checking.record_of(lost, [_made("same")])
-    assert not checking.differences(made, record)
-    assert checking.differences(lost, record) == [
+    asked = checking.Asked({"abs"}, ("dual",), ("float32",))
+    assert not checking.differences(made, record, asked)
+    assert not checking.differences(_made("cpu fallback"), record, asked)
+    assert checking.differences(lost, record, asked) == [
         "abs (dual, float32): was same: 2, is tangent lost: 2 now"
     ]
+    nothing = made | {"operators": {}}
+    assert checking.differences(nothing, record, asked) == [
+        "abs (dual, float32): was same: 2, is gone"
+    ]
+    assert not checking.differences(nothing, record, asked._replace(forms=("out",)))
     with pytest.raises(SweepError, match="no record of a sweep to compare with: silicon 2.13.0 A2"):
         checking.record_of(made | {"kind": "silicon"}, [record])
 

@@ -16,6 +16,7 @@ from typing import Any
 from pebble import ProcessExpired, ProcessPool
 from tqdm import tqdm
 
+from npudocs.recording import writing
 from npudocs.recording.messages import ending
 from npudocs.sweep import SweepError
 from npudocs.sweep.units import Unit, start
@@ -57,7 +58,8 @@ class Results:
                 "remove it, or add --fresh to begin anew"
             )
         kept = [self.header, *listed]
-        self.path.write_text("".join(f"{json.dumps(line)}\n" for line in kept), encoding="utf-8")
+        # Whole or not at all: what was done before must not be lost by stopping here.
+        writing.replace(self.path, "".join(f"{json.dumps(line)}\n" for line in kept).encode())
         for line in listed:
             self._keep(line)
 

@@ -63,9 +63,9 @@ def cache_root() -> Path:
 def build_key() -> str:
     """A hash of everything that decides what the libraries are."""
     digest = hashlib.sha256(repr((platform.machine(), FLAGS, _compiler_words())).encode())
-    header = HERE / "csrc" / "softnpu.h"
+    headers = sorted((HERE / "csrc").glob("*.h"))
     generator = HERE / "operators.py"
-    for path in (*SOURCES, PRELOAD_SOURCE, header, operators.TABLE, generator):
+    for path in (*SOURCES, PRELOAD_SOURCE, *headers, operators.TABLE, generator):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

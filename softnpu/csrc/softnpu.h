@@ -42,6 +42,9 @@ int softnpu_current_device(void);
 size_t softnpu_memory_total(void);
 size_t softnpu_memory_used(int device);
 
+/* Where the kernels reach the memory behind an address that the host was given. (memory.c) */
+void *softnpu_reach(void *address);
+
 /* What the C side of an `aclnn` call needs to know about one operator. The
  * table is generated from operators.tsv together with the trampolines. */
 typedef struct {

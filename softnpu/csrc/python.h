@@ -1,0 +1,58 @@
+/* The few functions of CPython's stable ABI that are needed, declared here so that building
+ * asks for no Python headers; weak, so that a program without Python can load the library
+ * and gets an error instead. */
+#ifndef SOFTNPU_PYTHON_H
+#define SOFTNPU_PYTHON_H
+
+#include "softnpu.h"
+
+typedef struct object object;
+#define PYTHON extern __attribute__((weak))
+PYTHON int Py_IsInitialized(void);
+PYTHON int PyGILState_Ensure(void);
+PYTHON void PyGILState_Release(int);
+PYTHON object *PyGILState_GetThisThreadState(void);
+PYTHON object *PyEval_SaveThread(void);
+PYTHON object *PyImport_ImportModule(const char *);
+PYTHON object *PyObject_GetAttrString(object *, const char *);
+PYTHON object *PyObject_CallFunction(object *, const char *, ...);
+PYTHON object *PyObject_CallFunctionObjArgs(object *, ...);
+PYTHON object *PyObject_CallObject(object *, object *);
+PYTHON object *PyObject_Str(object *);
+PYTHON void PyErr_Fetch(object **, object **, object **);
+PYTHON void PyErr_Clear(void);
+PYTHON int PyErr_ExceptionMatches(object *);
+PYTHON void PyErr_SetInterrupt(void);
+PYTHON object *PyExc_KeyboardInterrupt;
+PYTHON object *PyTuple_New(intptr_t);
+PYTHON int PyTuple_SetItem(object *, intptr_t, object *);
+PYTHON object *PyTuple_GetItem(object *, intptr_t);
+PYTHON intptr_t PyTuple_Size(object *);
+PYTHON object *PyLong_FromLongLong(long long);
+PYTHON object *PyLong_FromUnsignedLongLong(unsigned long long);
+PYTHON long long PyLong_AsLongLong(object *);
+PYTHON object *PyFloat_FromDouble(double);
+PYTHON object *PyComplex_FromDoubles(double, double);
+PYTHON object *PyBool_FromLong(long);
+PYTHON object *PyUnicode_FromString(const char *);
+PYTHON object *PyUnicode_AsUTF8String(object *);
+PYTHON char *PyBytes_AsString(object *);
+PYTHON object *PyCapsule_New(void *, const char *, void (*)(object *));
+PYTHON object *Py_BuildValue(const char *, ...);
+PYTHON void Py_DecRef(object *);
+PYTHON void Py_IncRef(object *);
+
+/* torch's importer of DLPack capsules, and Python's None. */
+extern object *from_dlpack, *none;
+
+static inline void forget(object *value) {
+    if (value) {
+        Py_DecRef(value);
+    }
+}
+
+/* An argument of an operator as a Python object, by the letter of its kind; NULL and a Python
+ * error where that fails. (convert.c) */
+object *softnpu_as_argument(softnpu_slot slot, char kind);
+
+#endif

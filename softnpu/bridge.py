@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import faulthandler
 import inspect
 import os
+import sys
 import traceback
 from collections.abc import Callable
 
@@ -68,9 +70,9 @@ _EXCLUDE = _excluded_keys()
 _KERNELS = kernels()
 
 
-def find_kernel(name: str) -> Callable[..., object] | None:
-    """The kernel of an operator, or ``None``. Called once for each operator."""
-    return _KERNELS.get(name)
+def find_kernel(name: str) -> Callable[..., object]:
+    """The kernel of an operator that has one. Called once for each operator."""
+    return _KERNELS[name]
 
 
 def invoke(kernel: Callable[..., object], *arguments: object) -> tuple[int, ...] | None:
@@ -102,9 +104,14 @@ def _flat(kernel: Callable[..., object], shapes: dict[str, tuple[int, ...]]) -> 
 
 
 def _configure() -> None:
-    """Hands the chosen chip to the C library that is importing this module."""
+    """Tells the C library that is importing this module of the chip and the kernels."""
+    if not faulthandler.is_enabled() and sys.__stderr__:
+        faulthandler.enable(sys.__stderr__)  # names the line where csrc/guard.c ends a program
     library = ctypes.CDLL("libascendcl.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-    library.softnpu_configure(soc.soc_name().encode(), ctypes.c_uint64(soc.memory_bytes()))
+    name = soc.soc_name()
+    product = list(soc.PRODUCTS).index(soc.product(name))
+    library.softnpu_configure(name.encode(), product, ctypes.c_uint64(soc.memory_bytes()))
+    library.softnpu_kernel_names("\n".join(["", *_KERNELS, ""]).encode())
 
 
 @atexit.register

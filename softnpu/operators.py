@@ -12,6 +12,8 @@ import functools
 from pathlib import Path
 from typing import NamedTuple
 
+from .limits import c_limits
+
 TABLE = Path(__file__).with_name("operators.tsv")
 
 # A parameter's type, as the table writes it: the letter that csrc/python.c
@@ -59,11 +61,14 @@ def _operator(row: dict[str, str]) -> Operator:
 
 def trampolines() -> str:
     """The C source of `libopapi.so`: both phases of every operator, and their table."""
-    lines = ['#include "softnpu.h"', "static const softnpu_operator table[] = {"]
+    limits, table = [], []
     for operator in operators().values():
         kinds = "".join(TYPES[type_][0] for type_, _ in operator.parameters)
-        lines.append(f'{{"{operator.name}", "{kinds}"}},')
-    lines.append("};")
+        definition, pointer = c_limits(operator.name, [name for _, name in operator.parameters])
+        limits.append(definition)
+        table.append(f'{{"{operator.name}", "{kinds}", {pointer}}},')
+    lines = ['#include "softnpu.h"', *limits]
+    lines += ["static const softnpu_operator table[] = {", *table, "};"]
     for index, operator in enumerate(operators().values()):
         lines += _trampoline(index, operator)
     return "\n".join(lines) + "\n"
@@ -79,7 +84,7 @@ def _trampoline(index: int, operator: Operator) -> list[str]:
         f"    return softnpu_prepare(table, {index}, slots, size, executor);",
         "}",
         f"EXPORT int {operator.name}(void *workspace, uint64_t size, void *executor, void *stream) {{",
-        "    (void)workspace, (void)size, (void)stream;",
-        "    return softnpu_execute(executor);",
+        "    (void)workspace, (void)size;",
+        "    return softnpu_execute(executor, stream);",
         "}",
     ]

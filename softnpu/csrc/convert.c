@@ -37,7 +37,7 @@ static void dlpack_type(int dtype, uint8_t *code, uint8_t *bits) {
 }
 
 static object *as_tensor(const softnpu_tensor *tensor) {
-    if (!tensor || tensor->magic != MAGIC_TENSOR) {
+    if (!tensor || tensor->handle.magic != MAGIC_TENSOR) {
         Py_IncRef(none);
         return none;
     }
@@ -50,7 +50,7 @@ static object *as_tensor(const softnpu_tensor *tensor) {
     size_t rank = (size_t)tensor->rank;
     managed_tensor *managed = calloc(1, sizeof *managed + 2 * rank * sizeof(int64_t));
     /* Not in byte_offset, which torch 2.7 does not look at. */
-    managed->data = (char *)softnpu_reach(tensor->data) + tensor->offset * bits / 8;
+    managed->data = tensor->elements + tensor->offset * bits / 8;
     managed->device_type = 1; /* kDLCPU */
     managed->rank = tensor->rank;
     managed->type_code = code;
@@ -84,7 +84,7 @@ static double bfloat_to_double(uint16_t value) {
 }
 
 static object *as_number(const softnpu_scalar *scalar) {
-    if (!scalar || scalar->magic != MAGIC_SCALAR) {
+    if (!scalar || scalar->handle.magic != MAGIC_SCALAR) {
         Py_IncRef(none);
         return none;
     }
@@ -155,7 +155,7 @@ static object *item_of(const softnpu_array *array, uint64_t i, char kind) {
 }
 
 static object *as_tuple(const softnpu_array *array, char kind) {
-    if (!array || array->magic != MAGIC_ARRAY) {
+    if (!array || array->handle.magic != MAGIC_ARRAY) {
         Py_IncRef(none);
         return none;
     }

@@ -30,10 +30,14 @@ EXPORT aclError aclInit(const char *config_path) {
     }
     aclError code = softnpu_python_start();
     initialized = code == ACL_SUCCESS;
+    if (initialized) {
+        softnpu_guard();
+    }
     return code;
 }
 
 EXPORT aclError aclFinalize(void) {
+    softnpu_synchronize_all();
     initialized = false;
     return ACL_SUCCESS;
 }
@@ -69,6 +73,7 @@ EXPORT aclError aclrtGetDevice(int32_t *device) {
 
 EXPORT aclError aclrtResetDevice(int32_t device) {
     if (device == current_device) {
+        softnpu_synchronize_device(device);
         current_device = -1;
     }
     return ACL_SUCCESS;
@@ -102,15 +107,16 @@ EXPORT aclError aclrtGetPrimaryCtxState(int32_t device, uint32_t *flags, int32_t
 }
 
 static char soc_name[64] = "Ascend910B1";
-static size_t memory_total = (size_t)16 << 30;
+static int product;
 
 /* Called by softnpu/bridge.py while aclInit runs, with values it has checked. */
-EXPORT void softnpu_configure(const char *soc, uint64_t memory_bytes) {
+EXPORT void softnpu_configure(const char *soc, int soc_product, uint64_t memory_bytes) {
+    product = soc_product;
     snprintf(soc_name, sizeof soc_name, "%s", soc);
-    memory_total = memory_bytes;
+    softnpu_set_memory(memory_bytes);
 }
 
-size_t softnpu_memory_total(void) { return memory_total; }
+int softnpu_product(void) { return product; }
 
 /* Up to the first answer after aclInit it is the bare SoC name, which torch_npu
  * looks up in its table of chips and keeps. Every later answer goes to a person
@@ -128,6 +134,9 @@ EXPORT const char *aclrtGetSocName(void) {
 
 EXPORT aclError aclsysGetVersionStr(char *package, char *version) {
     (void)package;
+    if (!version) {
+        return softnpu_fail(ACL_ERROR_INVALID_PARAM, "aclsysGetVersionStr: version is null");
+    }
     strcpy(version, CANN_VERSION);
     return ACL_SUCCESS;
 }
@@ -140,6 +149,9 @@ typedef struct {
 
 EXPORT aclError aclsysGetCANNVersion(int package, cann_package_version *version) {
     (void)package;
+    if (!version) {
+        return softnpu_fail(ACL_ERROR_INVALID_PARAM, "aclsysGetCANNVersion: version is null");
+    }
     memset(version, 0, sizeof *version);
     snprintf(version->version, sizeof version->version, "%s", CANN_VERSION);
     return ACL_SUCCESS;
@@ -149,6 +161,9 @@ EXPORT aclError aclsysGetCANNVersion(int package, cann_package_version *version)
 EXPORT aclError aclGetDeviceCapability(uint32_t device, int info, int64_t *value) {
     enum { CUBE_CORES, VECTOR_CORES, L2_BYTES };
     (void)device;
+    if (!value) {
+        return softnpu_fail(ACL_ERROR_INVALID_PARAM, "aclGetDeviceCapability: value is null");
+    }
     switch (info) {
     case CUBE_CORES:
     case VECTOR_CORES:
@@ -164,28 +179,49 @@ EXPORT aclError aclGetDeviceCapability(uint32_t device, int info, int64_t *value
 
 EXPORT aclError aclGetCannAttribute(int attribute, int32_t *value) {
     (void)attribute; /* the only one asked for is INF/NaN support */
+    if (!value) {
+        return softnpu_fail(ACL_ERROR_INVALID_PARAM, "aclGetCannAttribute: value is null");
+    }
     *value = 1;
     return ACL_SUCCESS;
 }
 
-EXPORT aclError aclrtSynchronizeDevice(void) { return ACL_SUCCESS; }
+EXPORT aclError aclrtSynchronizeDevice(void) {
+    if (current_device < 0) {
+        return softnpu_fail(ACL_ERROR_RT_CONTEXT_NULL, "no device was set in this thread");
+    }
+    return softnpu_synchronize_device(current_device);
+}
 
 EXPORT aclError aclrtSynchronizeDeviceWithTimeout(int32_t milliseconds) {
     (void)milliseconds;
-    return ACL_SUCCESS;
+    return aclrtSynchronizeDevice();
+}
+
+static bool is_device(int32_t device) { return device >= 0 && device < device_count(); }
+
+static aclError refuse(const char *call) {
+    return softnpu_fail(ACL_ERROR_RT_PARAM_INVALID,
+                        "%s: a result pointer is null, or there is no such device", call);
 }
 
 EXPORT aclError aclrtDeviceCanAccessPeer(int32_t *can, int32_t device, int32_t peer) {
+    if (!can || !is_device(device) || !is_device(peer)) {
+        return refuse("aclrtDeviceCanAccessPeer");
+    }
     *can = device != peer;
     return ACL_SUCCESS;
 }
 
 EXPORT aclError aclrtDeviceEnablePeerAccess(int32_t peer, uint32_t flags) {
-    (void)peer, (void)flags;
-    return ACL_SUCCESS;
+    (void)flags;
+    return is_device(peer) ? ACL_SUCCESS : refuse("aclrtDeviceEnablePeerAccess");
 }
 
 EXPORT aclError aclrtDeviceGetBareTgid(int32_t *pid) {
+    if (!pid) {
+        return refuse("aclrtDeviceGetBareTgid");
+    }
     *pid = (int32_t)getpid();
     return ACL_SUCCESS;
 }
@@ -213,8 +249,9 @@ EXPORT aclError aclrtSetSysParamOpt(int option, int64_t value) {
 }
 
 EXPORT aclError aclrtGetSysParamOpt(int option, int64_t *value) {
-    if (option < 0 || option >= SYSTEM_OPTIONS) {
-        return softnpu_fail(ACL_ERROR_INVALID_PARAM, "softnpu: unknown system option %d", option);
+    if (option < 0 || option >= SYSTEM_OPTIONS || !value) {
+        return softnpu_fail(ACL_ERROR_INVALID_PARAM, "softnpu: unknown system option %d, or no result",
+                            option);
     }
     *value = system_options[option];
     return ACL_SUCCESS;
@@ -253,6 +290,9 @@ EXPORT size_t aclGetCompileoptSize(int option) {
 
 EXPORT aclError aclGetCompileopt(int option, char *value, size_t length) {
     (void)option;
+    if (!value || length < sizeof "disable") {
+        return softnpu_fail(ACL_ERROR_INVALID_PARAM, "aclGetCompileopt: no room for the value");
+    }
     snprintf(value, length, "disable");
     return ACL_SUCCESS;
 }

@@ -1,7 +1,9 @@
-/* Device memory is host memory that is counted per device. */
+/* Device memory: host memory that the host cannot reach.
+ *
+ * An address that is handed out is reserved and protected, as a chip's memory is not mapped
+ * in the host either: whoever reads or writes it directly is stopped at once (guard.c). The
+ * bytes lie elsewhere; copies and kernels get there by softnpu_reach(). */
 #define _GNU_SOURCE
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,80 +11,131 @@
 #include "softnpu.h"
 
 typedef struct {
-    char *start;
+    char *start; /* the address that was handed out */
+    char *bytes; /* where the content is; the same for page-locked host memory */
     size_t size;
     int device; /* -1 for page-locked host memory */
 } block;
 
-/* torch_npu asks for large blocks and cuts them up itself, so there are few. */
+/* Ordered by start. torch_npu asks for large blocks and cuts them up itself, so there are few. */
 static block *blocks;
 static size_t block_count, block_room;
 static size_t used[SOFTNPU_MAX_DEVICES];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t memory_total = (size_t)16 << 30;
+
+void softnpu_set_memory(size_t bytes) { memory_total = bytes; }
+
+/* The first block that begins after an address. */
+static size_t place_of(const char *address) {
+    size_t low = 0, high = block_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (blocks[middle].start <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static const block *block_of(const void *pointer) {
+    const char *address = pointer;
+    size_t place = place_of(address);
+    const block *found = place ? &blocks[place - 1] : NULL;
+    return found && address < found->start + found->size ? found : NULL;
+}
+
+static void *map(size_t size, int access) {
+    void *start = mmap(NULL, size, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return start == MAP_FAILED ? NULL : start;
+}
+
+static bool make_room(void) {
+    if (block_count < block_room) {
+        return true;
+    }
+    size_t room = block_room ? 2 * block_room : 64;
+    block *grown = realloc(blocks, room * sizeof *grown);
+    if (grown) {
+        blocks = grown;
+        block_room = room;
+    }
+    return grown != NULL;
+}
+
+/* Called with the lock. */
+static char *add_block(size_t size, int device) {
+    char *bytes = make_room() ? map(size, PROT_READ | PROT_WRITE) : NULL;
+    char *start = bytes && device >= 0 ? map(size, PROT_NONE) : bytes;
+    if (!start) {
+        if (bytes) {
+            munmap(bytes, size);
+        }
+        return NULL;
+    }
+    size_t place = place_of(start);
+    memmove(&blocks[place + 1], &blocks[place], (block_count - place) * sizeof *blocks);
+    blocks[place] = (block){start, bytes, size, device};
+    block_count++;
+    if (device >= 0) {
+        used[device] += size;
+    }
+    return start;
+}
 
 static aclError allocate(void **result, size_t size, int device) {
     if (!result || size == 0) {
         return softnpu_fail(ACL_ERROR_RT_PARAM_INVALID, "softnpu: cannot allocate %zu bytes", size);
     }
-    *result = NULL;
-    pthread_mutex_lock(&lock);
-    aclError code = ACL_SUCCESS;
-    void *start = MAP_FAILED;
-    if (device >= 0 && size > softnpu_memory_total() - used[device]) {
-        code = softnpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
+    softnpu_lock();
+    size_t in_use = device >= 0 ? used[device] : 0;
+    bool fits = device < 0 || size <= memory_total - in_use;
+    *result = fits ? add_block(size, device) : NULL;
+    softnpu_unlock();
+    if (!fits) {
+        return softnpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
                             "softnpu: out of memory on device %d: %zu bytes asked, %zu of %zu in use",
-                            device, size, used[device], softnpu_memory_total());
-    } else if (block_count == block_room) {
-        size_t room = block_room ? 2 * block_room : 64;
-        block *grown = realloc(blocks, room * sizeof *grown);
-        if (grown) {
-            blocks = grown;
-            block_room = room;
-        }
+                            device, size, in_use, memory_total);
     }
-    if (code == ACL_SUCCESS && block_count < block_room) {
-        start = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                     -1, 0);
-    }
-    if (start != MAP_FAILED) {
-        blocks[block_count++] = (block){start, size, device};
-        if (device >= 0) {
-            used[device] += size;
-        }
-        *result = start;
-    } else if (code == ACL_SUCCESS) {
-        code = softnpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
-                            "softnpu: the host has no room for %zu bytes", size);
-    }
-    pthread_mutex_unlock(&lock);
-    return code;
+    return *result ? ACL_SUCCESS
+                   : softnpu_fail(ACL_ERROR_RT_MEMORY_ALLOCATION,
+                                  "softnpu: the host has no room for %zu bytes", size);
 }
 
-static aclError release(void *start) {
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < block_count; i++) {
-        if (blocks[i].start == start) {
-            munmap(start, blocks[i].size);
-            if (blocks[i].device >= 0) {
-                used[blocks[i].device] -= blocks[i].size;
-            }
-            blocks[i] = blocks[--block_count];
-            pthread_mutex_unlock(&lock);
-            return ACL_SUCCESS;
+static aclError release(void *start, bool of_device) {
+    softnpu_synchronize_all(); /* what is still to run may use it */
+    softnpu_lock();
+    size_t place = place_of(start);
+    block *old = place ? &blocks[place - 1] : NULL;
+    bool known = old && old->start == start && (old->device >= 0) == of_device;
+    if (known) {
+        munmap(old->bytes, old->size);
+        if (of_device) {
+            munmap(old->start, old->size);
+            used[old->device] -= old->size;
         }
+        memmove(old, old + 1, (block_count - place) * sizeof *blocks);
+        block_count--;
     }
-    pthread_mutex_unlock(&lock);
-    return softnpu_fail(ACL_ERROR_RT_PARAM_INVALID, "softnpu: %p was not allocated here", start);
+    softnpu_unlock();
+    return known ? ACL_SUCCESS
+                 : softnpu_fail(ACL_ERROR_RT_PARAM_INVALID, "softnpu: %p was not allocated here", start);
 }
 
-size_t softnpu_memory_used(int device) {
-    pthread_mutex_lock(&lock);
-    size_t bytes = used[device];
-    pthread_mutex_unlock(&lock);
-    return bytes;
+softnpu_place softnpu_reach(const void *address, size_t size) {
+    softnpu_place place = {(char *)address, SOFTNPU_ELSEWHERE, false};
+    softnpu_lock();
+    const block *found = block_of(address);
+    if (found) {
+        size_t offset = (size_t)((const char *)address - found->start);
+        place = (softnpu_place){found->bytes + offset,
+                                found->device < 0 ? SOFTNPU_PINNED : found->device,
+                                size > found->size - offset};
+    }
+    softnpu_unlock();
+    return place;
 }
-
-void *softnpu_reach(void *address) { return address; }
 
 EXPORT aclError aclrtMalloc(void **result, size_t size, int policy) {
     (void)policy;
@@ -96,17 +149,22 @@ EXPORT aclError aclrtMallocAlign32(void **result, size_t size, int policy) {
     return aclrtMalloc(result, size, policy);
 }
 
-EXPORT aclError aclrtFree(void *start) { return release(start); }
+EXPORT aclError aclrtFree(void *start) { return release(start, true); }
 
 EXPORT aclError aclrtMallocHost(void **result, size_t size) { return allocate(result, size, -1); }
 
-EXPORT aclError aclrtFreeHost(void *start) { return release(start); }
+EXPORT aclError aclrtFreeHost(void *start) { return release(start, false); }
 
 EXPORT aclError aclrtGetMemInfo(int attribute, size_t *free_bytes, size_t *total_bytes) {
     (void)attribute;
+    if (!free_bytes || !total_bytes) {
+        return softnpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetMemInfo: a result pointer is null");
+    }
     int device = softnpu_current_device() < 0 ? 0 : softnpu_current_device();
-    *total_bytes = softnpu_memory_total();
-    *free_bytes = *total_bytes - softnpu_memory_used(device);
+    softnpu_lock();
+    *total_bytes = memory_total;
+    *free_bytes = memory_total - used[device];
+    softnpu_unlock();
     return ACL_SUCCESS;
 }
 
@@ -120,51 +178,13 @@ typedef struct {
 
 EXPORT aclError aclrtPointerGetAttributes(const void *pointer, pointer_attributes *attributes) {
     enum { HOST, DEVICE, UNREGISTERED };
-    memset(attributes, 0, sizeof *attributes);
-    attributes->type = UNREGISTERED;
-    pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < block_count; i++) {
-        const char *start = blocks[i].start;
-        if ((const char *)pointer >= start && (const char *)pointer < start + blocks[i].size) {
-            attributes->type = blocks[i].device < 0 ? HOST : DEVICE;
-            attributes->id = blocks[i].device < 0 ? 0 : (uint32_t)blocks[i].device;
-            break;
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    return ACL_SUCCESS;
-}
-
-EXPORT aclError aclrtMemcpy(void *to, size_t room, const void *from, size_t size, int kind) {
-    (void)kind;
-    if (size == 0) {
-        return ACL_SUCCESS;
-    }
-    if (!to || !from || size > room) {
+    if (!attributes) {
         return softnpu_fail(ACL_ERROR_RT_PARAM_INVALID,
-                            "softnpu: cannot copy %zu bytes from %p to %p (room %zu)", size, from, to,
-                            room);
+                            "aclrtPointerGetAttributes: the result pointer is null");
     }
-    memmove(to, from, size);
+    int where = softnpu_reach(pointer, 0).device;
+    memset(attributes, 0, sizeof *attributes);
+    attributes->type = where >= 0 ? DEVICE : where == SOFTNPU_PINNED ? HOST : UNREGISTERED;
+    attributes->id = where >= 0 ? (uint32_t)where : 0;
     return ACL_SUCCESS;
-}
-
-EXPORT aclError aclrtMemcpyAsync(void *to, size_t room, const void *from, size_t size, int kind,
-                                 void *stream) {
-    (void)stream; /* a stream has no backlog: what was queued before is done */
-    return aclrtMemcpy(to, room, from, size, kind);
-}
-
-EXPORT aclError aclrtMemset(void *to, size_t room, int32_t value, size_t size) {
-    if (!to || size > room) {
-        return softnpu_fail(ACL_ERROR_RT_PARAM_INVALID, "softnpu: cannot set %zu bytes at %p (room %zu)",
-                            size, to, room);
-    }
-    memset(to, value, size);
-    return ACL_SUCCESS;
-}
-
-EXPORT aclError aclrtMemsetAsync(void *to, size_t room, int32_t value, size_t size, void *stream) {
-    (void)stream;
-    return aclrtMemset(to, room, value, size);
 }

@@ -1,20 +1,73 @@
-/* The two phases of an `aclnn` call. The first keeps the arguments, the second
- * hands them to the operator's Python kernel. */
+/* The two phases of an `aclnn` call. The first checks and keeps the arguments, the second
+ * puts the operator's Python kernel into a stream. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "softnpu.h"
+#include "stream.h"
 
 typedef struct {
-    uint32_t magic;
+    softnpu_handle handle;
     int index;
     const softnpu_operator *op;
-    softnpu_slot slots[]; /* one per parameter */
+    softnpu_slot *slots; /* one per parameter; what they point to is held */
 } executor;
+
+static __thread const char *last_operator;
+
+const char *softnpu_last_operator(void) { return last_operator; }
+
+static void clear_executor(void *pointer) {
+    executor *old = pointer;
+    for (size_t i = 0; old->slots && old->op->kinds[i]; i++) {
+        char kind = old->op->kinds[i];
+        if (kind == 's') {
+            free(old->slots[i].pointer);
+        } else if (strchr(SOFTNPU_HANDLE_KINDS, kind) && old->slots[i].pointer) {
+            softnpu_release(old->slots[i].pointer);
+        }
+    }
+    free(old->slots);
+}
+
+static aclError check_members(const softnpu_array *list, const char *operator, size_t parameter) {
+    for (uint64_t i = 0; i < list->length; i++) {
+        void *member = ((void **)list->items)[i];
+        void *known = softnpu_find(member, list->kind == 'L' ? MAGIC_TENSOR : MAGIC_SCALAR);
+        if (member && !known) {
+            return softnpu_fail(ACLNN_ERR_PARAM_INVALID,
+                                "softnpu: %s: member %llu of parameter %zu is no live handle", operator,
+                                (unsigned long long)i, parameter);
+        }
+        aclError code = known && list->kind == 'L' ? softnpu_check_tensor(known, operator, parameter)
+                                                   : ACL_SUCCESS;
+        if (code) {
+            return code;
+        }
+    }
+    return ACL_SUCCESS;
+}
+
+/* Whether an argument is what its parameter wants: absent, or live, of its kind, in NPU memory. */
+static aclError check(void *argument, char kind, const char *operator, size_t parameter) {
+    uint32_t magic = kind == 'T' ? MAGIC_TENSOR : kind == 'S' ? MAGIC_SCALAR : MAGIC_ARRAY;
+    void *known = argument ? softnpu_find(argument, magic) : NULL;
+    bool is_array = known && magic == MAGIC_ARRAY;
+    if (argument && (!known || (is_array && ((softnpu_array *)known)->kind != kind))) {
+        return softnpu_fail(ACLNN_ERR_PARAM_INVALID,
+                            "softnpu: %s: parameter %zu, %p, is no live handle of its kind", operator,
+                            parameter, argument);
+    }
+    if (known && kind == 'T') {
+        return softnpu_check_tensor(known, operator, parameter);
+    }
+    return known && (kind == 'L' || kind == 'Z') ? check_members(known, operator, parameter)
+                                                 : ACL_SUCCESS;
+}
 
 EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const softnpu_slot *slots,
                                 uint64_t *workspace_size, void **result) {
     const softnpu_operator *op = &table[index];
+    last_operator = op->name;
     if (!workspace_size || !result) {
         return softnpu_fail(ACLNN_ERR_PARAM_NULLPTR, "softnpu: %s: a result pointer is null", op->name);
     }
@@ -25,35 +78,61 @@ EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const 
                             op->name);
     }
     size_t count = strlen(op->kinds);
-    executor *made = malloc(sizeof *made + count * sizeof *slots);
+    for (size_t i = 0; i < count; i++) {
+        if (strchr(SOFTNPU_HANDLE_KINDS, op->kinds[i])) {
+            aclError code = check(slots[i].pointer, op->kinds[i], op->name, i);
+            if (code) {
+                return code;
+            }
+        }
+    }
+    aclError refused = softnpu_check_limits(op, slots);
+    if (refused != ACL_SUCCESS) {
+        return refused;
+    }
+    softnpu_slot *copy = malloc(count * sizeof *copy + 1);
+    executor *made = copy ? softnpu_new(MAGIC_EXECUTOR, clear_executor) : NULL;
     if (!made) {
+        free(copy);
         return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: the host has no memory left", op->name);
     }
-    made->magic = MAGIC_EXECUTOR;
     made->index = index;
     made->op = op;
-    memcpy(made->slots, slots, count * sizeof *slots);
+    made->slots = memcpy(copy, slots, count * sizeof *copy);
+    for (size_t i = 0; i < count; i++) {
+        if (op->kinds[i] == 's') {
+            copy[i].pointer = copy[i].pointer ? strdup(copy[i].pointer) : NULL;
+        } else if (strchr(SOFTNPU_HANDLE_KINDS, op->kinds[i]) && copy[i].pointer) {
+            softnpu_hold(copy[i].pointer);
+        }
+    }
     *workspace_size = 0;
     *result = made;
     return ACL_SUCCESS;
 }
 
-EXPORT aclError softnpu_execute(void *handle) {
-    executor *ready = handle;
-    if (!ready || ready->magic != MAGIC_EXECUTOR) {
+static aclError run(softnpu_task *task) {
+    executor *ready = task->handle;
+    last_operator = ready->op->name;
+    return softnpu_python_call(ready->op, ready->index, ready->slots);
+}
+
+EXPORT aclError softnpu_execute(void *handle, void *on_stream) {
+    executor *ready = softnpu_find(handle, MAGIC_EXECUTOR);
+    if (!ready) {
         return softnpu_fail(ACLNN_ERR_PARAM_NULLPTR, "softnpu: %p is not an executor", handle);
     }
-    aclError code = softnpu_python_call(ready->op, ready->index, ready->slots);
-    ready->magic = 0;
-    free(ready);
-    return code;
+    softnpu_stream *stream = softnpu_stream_of(on_stream);
+    if (!stream) {
+        return ACLNN_ERR_PARAM_INVALID;
+    }
+    softnpu_hold(ready);
+    softnpu_destroy(ready, MAGIC_EXECUTOR); /* an executor runs once */
+    return softnpu_launch(stream, (softnpu_task){.run = run, .handle = ready});
 }
 
 EXPORT aclError aclDestroyAclOpExecutor(void *handle) {
-    executor *ready = handle;
-    if (ready && ready->magic == MAGIC_EXECUTOR) {
-        ready->magic = 0;
-        free(ready);
-    }
-    return ACL_SUCCESS;
+    return !handle || softnpu_destroy(handle, MAGIC_EXECUTOR)
+               ? ACL_SUCCESS
+               : softnpu_fail(ACLNN_ERR_PARAM_INVALID, "softnpu: %p is not an executor", handle);
 }

@@ -1,4 +1,5 @@
 /* The bridge to the kernels, which are Python functions. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,16 @@ static aclError python_error(const char *what) {
 
 static bool python_is_there(void) { return Py_IsInitialized && Py_IsInitialized(); }
 
+void *softnpu_leave_python(void) {
+    return python_is_there() && PyGILState_Check() ? PyEval_SaveThread() : NULL;
+}
+
+void softnpu_return_to_python(void *state) {
+    if (state) {
+        PyEval_RestoreThread(state);
+    }
+}
+
 aclError softnpu_python_start(void) {
     if (!python_is_there()) {
         return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: the kernels need a Python interpreter");
@@ -63,21 +74,37 @@ aclError softnpu_python_start(void) {
     return code;
 }
 
+bool softnpu_is_python_thread(void) { return python_is_there() && PyGILState_GetThisThreadState(); }
+
+static char *names; /* of the operators with a kernel, each between line ends */
+
+/* Called by softnpu/bridge.py while aclInit runs. */
+EXPORT void softnpu_kernel_names(const char *lines) {
+    free(names);
+    names = strdup(lines);
+}
+
+/* Answered without Python: torch_npu's queue thread asks, which must not wait for its lock. */
 bool softnpu_python_has_kernel(const softnpu_operator *op, int index) {
-    if (index < 0 || index >= MAX_OPERATORS || !python_is_there() || !find_kernel) {
+    enum { UNKNOWN, YES, NO };
+    static char answers[MAX_OPERATORS];
+    if (index < 0 || index >= MAX_OPERATORS || !names) {
         return false;
     }
-    if (!kernels[index]) {
-        int state = enter_python();
-        object *found = PyObject_CallFunction(find_kernel, "s", op->name);
-        if (!found) {
-            PyErr_Clear();
-            found = none;
-        }
-        kernels[index] = found;
-        PyGILState_Release(state);
+    if (answers[index] == UNKNOWN) {
+        char line[256];
+        snprintf(line, sizeof line, "\n%s\n", op->name);
+        answers[index] = strstr(names, line) ? YES : NO;
     }
-    return kernels[index] != none;
+    return answers[index] == YES;
+}
+
+/* Called with Python's lock. NULL and a Python error if the kernel cannot be had. */
+static object *kernel_of(const softnpu_operator *op, int index) {
+    if (!kernels[index]) {
+        kernels[index] = PyObject_CallFunction(find_kernel, "s", op->name);
+    }
+    return kernels[index];
 }
 
 /* (parameter, rank, sizes...) repeated: shapes that were known only afterwards. */
@@ -103,10 +130,12 @@ aclError softnpu_python_call(const softnpu_operator *op, int index, const softnp
     int state = enter_python();
     intptr_t count = (intptr_t)strlen(op->kinds);
     object *arguments = PyTuple_New(count + 1);
-    object *result = NULL;
-    Py_IncRef(kernels[index]);
-    PyTuple_SetItem(arguments, 0, kernels[index]);
-    bool complete = true;
+    object *result = NULL, *kernel = kernel_of(op, index);
+    bool complete = kernel != NULL;
+    if (complete) {
+        Py_IncRef(kernel);
+        PyTuple_SetItem(arguments, 0, kernel);
+    }
     for (intptr_t i = 0; i < count && complete; i++) {
         object *argument = softnpu_as_argument(slots[i], op->kinds[i]);
         complete = argument != NULL;

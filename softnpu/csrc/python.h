@@ -13,6 +13,8 @@ PYTHON int PyGILState_Ensure(void);
 PYTHON void PyGILState_Release(int);
 PYTHON object *PyGILState_GetThisThreadState(void);
 PYTHON object *PyEval_SaveThread(void);
+PYTHON void PyEval_RestoreThread(object *);
+PYTHON int PyGILState_Check(void);
 PYTHON object *PyImport_ImportModule(const char *);
 PYTHON object *PyObject_GetAttrString(object *, const char *);
 PYTHON object *PyObject_CallFunction(object *, const char *, ...);

@@ -50,9 +50,6 @@ static aclError no_such_path(const char *operator) {
 EXPORT aclError aclopCompileAndExecute(const char *operator) { return no_such_path(operator); }
 EXPORT aclError aclopCompileAndExecuteV2(const char *operator) { return no_such_path(operator); }
 
-/* Collective communication starts with a configuration, before it is used. */
-ACCEPTED(HcclSetConfig)
-
 /* Reading back a tensor description belongs to the same path. */
 UNSUPPORTED(aclGetTensorDescDimV2)
 UNSUPPORTED(aclGetTensorDescFormat)

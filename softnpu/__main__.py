@@ -61,7 +61,11 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    print(info.text())
+    try:
+        print(info.text(), flush=True)
+    except BrokenPipeError:
+        # The reader, head for one, has what it wanted; nothing may be flushed at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 

@@ -53,6 +53,8 @@ def activate() -> str:
         path = os.path.join(values["ASCEND_HOME_PATH"], build.LIBRARY_FOLDER, name)
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     os.environ.update(values)
+    if str(PACKAGE.parent) not in sys.path:  # multiprocessing's spawn hands its children this list
+        sys.path.append(str(PACKAGE.parent))
     return "software"
 
 

@@ -1,8 +1,6 @@
 """Where the C library enters Python: it finds kernels here and runs them here.
 
-A kernel may run inside any state of the caller's thread: under a default-device
-or dispatch mode, inside a functorch transform, in inference mode. None of it may
-reach the torch calls that a kernel makes, so each call is shielded.
+`csrc/python.c` calls the kernels, and `csrc/shield.c` shields each from the caller's state.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from types import TracebackType
 
 import torch
 from torch._C import DisableTorchFunction, DispatchKey, DispatchKeySet, _ForceDispatchKeyGuard
@@ -25,6 +24,7 @@ from torch._C import _from_dlpack as from_dlpack  # noqa: F401 - csrc/python.c a
 
 from . import soc
 from .kernels import kernels
+from .kernels._tools import POINTWISE
 
 # Included is what makes new tensors land on the CPU; everything that watches or rewrites
 # a call is excluded: autograd, autocast, functorch, modes. What is left is the CPU's kernel.
@@ -70,32 +70,32 @@ _EXCLUDE = _excluded_keys()
 _KERNELS = kernels()
 
 
-def find_kernel(name: str) -> Callable[..., object]:
-    """The kernel of an operator that has one. Called once for each operator."""
-    return _KERNELS[name]
+def find_kernel(name: str) -> tuple[Callable[..., object], Callable[..., object] | None, bool]:
+    """The kernel of an operator that has one, and what its `Pointwise` says, if it is one.
 
-
-def invoke(kernel: Callable[..., object], *arguments: object) -> tuple[int, ...] | None:
-    """Runs a kernel, shielded from the caller's state.
-
-    Returns:
-        ``None``, or ``(parameter, rank, sizes...)`` repeated for each output
-        whose shape the kernel found only now.
-
-    Raises:
-        RuntimeError: the kernel raised; the message is its traceback.
+    Called once for each operator. A kernel that was put in another's place is used as it is.
     """
-    try:
-        with DisableTorchFunction(), _ForceDispatchKeyGuard(_INCLUDE, _EXCLUDE):
-            shapes = kernel(*arguments)
-        return _flat(kernel, shapes) if shapes else None
-    except KeyboardInterrupt:
-        raise  # csrc/python.c delivers it to the program after the call
-    except BaseException:
-        raise RuntimeError("the kernel raised\n" + traceback.format_exc()) from None
+    kernel, known = _KERNELS[name], POINTWISE.get(name)
+    if known is None or known.kernel is not kernel:
+        return kernel, None, False
+    return known
 
 
-def _flat(kernel: Callable[..., object], shapes: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
+def make_shield() -> tuple[Callable, Callable, Callable, Callable]:
+    """What enters and leaves torch's two guards: against function modes, and the rest."""
+    functions, keys = DisableTorchFunction(), _ForceDispatchKeyGuard(_INCLUDE, _EXCLUDE)
+    return functions.__enter__, keys.__enter__, keys.__exit__, functions.__exit__
+
+
+def explain(error: BaseException, trace: TracebackType | None) -> str:
+    """The message for a kernel that raised."""
+    return "the kernel raised\n" + "".join(traceback.format_exception(type(error), error, trace))
+
+
+def flat_shapes(
+    kernel: Callable[..., object], shapes: dict[str, tuple[int, ...]]
+) -> tuple[int, ...]:
+    """The shapes that a kernel found only now: parameter, rank, sizes, repeated."""
     order = list(inspect.signature(kernel).parameters)
     flat: list[int] = []
     for parameter, shape in shapes.items():

@@ -9,9 +9,10 @@ import platform
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import operators
+from . import limits, operators
 from .errors import SoftNpuError
 
 HERE = Path(__file__).parent
@@ -22,6 +23,7 @@ PRELOAD_SOURCE = HERE / "csrc" / "preload" / "beside_cuda.c"
 # their own: a symbol looked up in one of them is found in libascendcl.so.
 EMPTY_LIBRARIES = (
     "libhccl.so",
+    "libhcomm.so",
     "libacl_op_compiler.so",
     "libge_runner.so",
     "libgraph.so",
@@ -34,7 +36,7 @@ LIBRARY_FOLDER = "lib64"
 LIBRARIES = ("libascendcl.so", "libopapi.so", *EMPTY_LIBRARIES)
 # torch_npu checks that a CANN home has these folders.
 CANN_FOLDERS = ("runtime", "compiler", "opp")
-FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+FLAGS = ("-std=gnu11", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra")
 
 
 def cann_home() -> Path:
@@ -56,7 +58,14 @@ def cache_root() -> Path:
     """Where builds are kept: ``SOFTNPU_CACHE``, or ``softnpu`` in the user's cache folder."""
     if chosen := os.environ.get("SOFTNPU_CACHE"):
         return Path(chosen).absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "softnpu"
+    if chosen := os.environ.get("XDG_CACHE_HOME"):
+        return Path(chosen).absolute() / "softnpu"
+    try:
+        return Path.home() / ".cache" / "softnpu"
+    except RuntimeError as error:  # as in a container whose user is only a number
+        raise SoftNpuError(
+            "softnpu found no home folder for its libraries. Name a folder in SOFTNPU_CACHE."
+        ) from error
 
 
 @functools.cache
@@ -64,8 +73,9 @@ def build_key() -> str:
     """A hash of everything that decides what the libraries are."""
     digest = hashlib.sha256(repr((platform.machine(), FLAGS, _compiler_words())).encode())
     headers = sorted((HERE / "csrc").glob("*.h"))
-    generator = HERE / "operators.py"
-    for path in (*SOURCES, PRELOAD_SOURCE, *headers, operators.TABLE, generator):
+    generators = (HERE / "operators.py", HERE / "limits.py")
+    tables = (operators.TABLE, limits.TABLE)
+    for path in (*SOURCES, PRELOAD_SOURCE, *headers, *tables, *generators):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -99,12 +109,12 @@ def _build(folder: Path) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as name:
-            scratch = Path(name) / "home"
+            home = Path(name) / "home"
             for part in (LIBRARY_FOLDER, *CANN_FOLDERS):
-                (scratch / part).mkdir(parents=True)
-            _compile_all(compiler, scratch / LIBRARY_FOLDER)
-            (scratch / "sha256").write_text(_digest(scratch), encoding="ascii")
-            _publish(scratch, folder)
+                (home / part).mkdir(parents=True)
+            _compile_all(compiler, Path(name), home / LIBRARY_FOLDER)
+            (home / "sha256").write_text(_digest(home), encoding="ascii")
+            _publish(home, folder)
     except OSError as error:
         raise SoftNpuError(
             f"softnpu cannot keep its libraries in {folder.parent}: {error.strerror}. "
@@ -123,24 +133,49 @@ def _publish(scratch: Path, folder: Path) -> None:
             raise
 
 
-def _compile_all(compiler: list[str], folder: Path) -> None:
-    header = f"-I{HERE / 'csrc'}"
-    base = [*compiler, *FLAGS, header]
-    _run([*base, "-Wl,-soname,libascendcl.so", *map(str, SOURCES), "-o", folder / "libascendcl.so"])
-    trampolines = folder / "trampolines.c"
+def _compile_all(compiler: list[str], scratch: Path, folder: Path) -> None:
+    """Makes the libraries in a folder: compiles each source on a processor of its own, then links."""
+    base = [*compiler, *FLAGS, f"-I{HERE / 'csrc'}"]
+    trampolines = scratch / "trampolines.c"
     trampolines.write_text(operators.trampolines(), encoding="ascii")
-    empty = folder / "empty.c"
+    empty = scratch / "empty.c"
     empty.write_text("typedef int empty;\n", encoding="ascii")
-    link = [f"-L{folder}", "-Wl,--no-as-needed", "-lascendcl", "-Wl,-rpath,$ORIGIN"]
-    for name in LIBRARIES[1:]:
-        source = trampolines if name == "libopapi.so" else empty
-        # -O0: the trampolines only copy arguments, and compiling 1,600 of them takes longest.
-        _run([*base, "-O0", f"-Wl,-soname,{name}", source, *link, "-o", folder / name])
-    _run([*base, PRELOAD_SOURCE, "-ldl", "-o", folder / PRELOAD])
+
+    def compiled(source: Path) -> Path:
+        made = scratch / f"{source.stem}.o"
+        # -O0: the trampolines only copy arguments, and compiling 800 of them takes longest.
+        level = ["-O0"] if source == trampolines else []
+        _run([*base, *level, "-c", source, "-o", made])
+        return made
+
+    def linked(name: str, *rest: object) -> None:
+        _run([*base, "-shared", f"-Wl,-soname,{name}", *rest, "-o", folder / name])
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        first, last, nothing, *rest = pool.map(
+            compiled, (trampolines, PRELOAD_SOURCE, empty, *SOURCES)
+        )
+        linked("libascendcl.so", *rest)
+        link = [f"-L{folder}", "-Wl,--no-as-needed", "-lascendcl", "-Wl,-rpath,$ORIGIN"]
+        steps = [(PRELOAD, last, "-ldl"), ("libopapi.so", first, *link)]
+        steps += [(name, nothing, *link) for name in EMPTY_LIBRARIES]
+        list(pool.map(lambda step: linked(*step), steps))
 
 
 def _run(command: list[object]) -> None:
+    """Runs the compiler; the last word of the command is the file it has to make."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    try:
+        # What a compiler prints need not be text in this locale.
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        raise SoftNpuError(
+            f"The C compiler {words[0]} cannot be started: {error.strerror}."
+        ) from error
     if done.returncode:
         raise SoftNpuError(f"The C compiler failed: {' '.join(words)}\n{done.stderr.strip()}")
+    made = Path(words[-1])
+    if not made.is_file() or made.read_bytes()[:4] != b"\x7fELF":
+        raise SoftNpuError(
+            f"The C compiler reported success and made no library or object: {' '.join(words)}"
+        )

@@ -17,10 +17,11 @@ REPOSITORIES = ("ops-math", "ops-nn", "ops-cv", "ops-transformer")
 ARCHITECTURE = {
     "A2": re.compile(r"DAV_2201|910_?[Bb]|910_93"),
     "A3": re.compile(r"DAV_2201|910_?[Bb]|910_93"),
-    "950DT": re.compile(r"DAV_3510|RegBase|Regbase|REGBASE|ASCEND950|[Aa]scend950"),
+    "950DT": re.compile(r"DAV_3510|RegBase|Regbase|REGBASE|ASCEND950|[Aa]scend950|910_95"),
 }
-# Lists of dtypes for chips that are not emulated.
-OTHER_CHIPS = re.compile(r"910_(?!B|93)|910A|910$|310")
+# The names of lists of dtypes for chips that are not emulated, and for the 950DT alone.
+OTHER_CHIPS = re.compile(r"910_(?!B|9[35])|910A|910$|310")
+ONLY_950DT = re.compile(r"950|910_95|REGBASE|3510|A5")
 
 # Where a document is wrong, by operator and parameter: what CANN's host code accepts.
 CORRECTIONS = {
@@ -52,19 +53,48 @@ def places(folder: Path, pattern: str, name: str) -> dict[str, Path]:
     return found
 
 
-def accepted_dtypes(source: str) -> dict[str, frozenset[str]]:
+Dtypes = tuple[frozenset[str], ...]  # one set for each of PRODUCTS, as in a Limit
+
+
+def accepted_dtypes(source: str) -> dict[str, Dtypes]:
     """The dtypes that the host code accepts for each parameter that it checks by name."""
     constants = {
         name: frozenset(re.findall(r"DT_(\w+)", values.replace("DT_BF16", "DT_BFLOAT16")))
         for name, values in re.findall(r"(\w+)\s*=\s*\{([^{};]*DT_[^{};]*)\}", source)
     }
-    found: dict[str, frozenset[str]] = {}
-    check = r"OP_CHECK_DTYPE_NOT_SUPPORT\(\s*(\w+)\s*,\s*(\w+)\s*,"
-    for parameter, listed in re.findall(check, source):
+    found: dict[str, Dtypes] = {}
+    macro = r"OP_CHECK_DTYPE_NOT_SUPPORT\(\s*(\w+)\s*,\s*(\w+)\s*,"
+    function = r"CheckType\(\s*(\w+)->GetDataType\(\)\s*,\s*(\w+)\s*\)"
+    for parameter, listed in re.findall(macro, source) + re.findall(function, source):
         for name in [listed] if listed in constants else _constant_names(source, listed):
             if name in constants and not OTHER_CHIPS.search(name):
-                found[parameter] = found.get(parameter, frozenset()) | constants[name]
-    return {name: dtypes & DTYPES.keys() for name, dtypes in found.items()}
+                dtypes = constants[name] & DTYPES.keys()
+                known = found.get(parameter, (frozenset(),) * len(PRODUCTS))
+                found[parameter] = tuple(
+                    old if ONLY_950DT.search(name) and product != "950DT" else old | dtypes
+                    for product, old in zip(PRODUCTS, known, strict=True)
+                )
+    return found
+
+
+def _wider(documented: dict[str, Dtypes], accepted: dict[str, Dtypes]) -> dict[str, Dtypes]:
+    """The documented dtypes, each with what the host code accepts more.
+
+    Parameters for which a document has the same list get the same more: the host code
+    compares an output with its input, instead of checking it by name.
+    """
+    result = {}
+    for name, dtypes in documented.items():
+        alike = [
+            accepted[other]
+            for other, its in documented.items()
+            if its == dtypes and other in accepted
+        ]
+        result[name] = tuple(
+            known.union(*(more[i] for more in alike)) if known else known
+            for i, known in enumerate(dtypes)
+        )
+    return result
 
 
 def _constant_names(source: str, listed: str) -> list[str]:
@@ -90,7 +120,8 @@ def with_host_code(limits: Limits, source: str) -> Limits:
     A product whose architecture the host code serves is added, and so are dtypes that
     it accepts; a lower bound of ranks counts only where it checks one.
     """
-    accepted = accepted_dtypes(source)
+    documented = {name: limit.dtypes for name, limit in limits.parameters.items()}
+    wider = _wider(documented, accepted_dtypes(source))
     products = tuple(
         product
         for product in PRODUCTS
@@ -101,12 +132,14 @@ def with_host_code(limits: Limits, source: str) -> Limits:
     parameters = {}
     for name, limit in limits.parameters.items():
         if correction := CORRECTIONS.get((limits.operator, name)):
-            limit = parse_limit(f"{name} {correction}")[1]
-        elif not re.search(rf"OP_CHECK_(?:MIN_DIM|WRONG_DIMENSION)\({name}\b", source):
+            parameters[name] = parse_limit(f"{name} {correction}")[1]
+            continue
+        limit = limit._replace(dtypes=wider[name])
+        if not re.search(rf"OP_CHECK_(?:MIN_DIM|WRONG_DIMENSION)\({name}\b", source):
             limit = limit._replace(ranks=frozenset(range(max(limit.ranks) + 1)))
-        more = accepted.get(name, frozenset())
-        dtypes = tuple(known | more if known else known for known in limit.dtypes)
-        parameters[name] = limit._replace(dtypes=dtypes)
-    wider = any(parameters[name].dtypes != limits.parameters[name].dtypes for name in parameters)
-    by_code = " + host code" if wider or products != limits.products else ""
+        parameters[name] = limit
+    changed = products != limits.products or any(
+        parameters[name].dtypes != dtypes for name, dtypes in documented.items()
+    )
+    by_code = " + host code" if changed else ""
     return limits._replace(known=limits.known + by_code, products=products, parameters=parameters)

@@ -43,9 +43,8 @@ DTYPE = re.compile(
     re.IGNORECASE,
 )
 LIST = rf"(?:{DTYPE.pattern}[\s、，,和或/及]*)+"
-# "the dtypes do not include X", "the dtypes are X", "also X", "X only here"
+# "the dtypes do not include X", "only X", "also X", "the dtypes are X"
 NOTE = re.compile(rf"(不支持|仅支持|只支持|额外支持|支持)[:：\s]*({LIST})", re.IGNORECASE)
-ONLY_HERE = re.compile(rf"({LIST})(?:数据类型)?仅支持该产品", re.IGNORECASE)
 FOOTNOTE = re.compile(r"角标[“\"'`]?(\d)[”\"'`]?.*不支持")
 CONDITION = re.compile(r"当|时[，,：:]|场景|如果|cubeMathType|KEEP_DTYPE|选项|模式|推导|元素")
 LIKE = re.compile(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import platform
+from collections import Counter
 
 from . import activation, build, soc
 from .kernels import kernels
+from .limits import limits
 from .operators import operators
 
 
@@ -17,6 +19,10 @@ def text() -> str:
         return "An Ascend device is present: softnpu steps aside. Set SOFTNPU_FORCE=1 to use it."
     name = soc.soc_name()
     have = kernels()
+    known = {
+        operator: f"CANN's {limits()[operator].known}" if operator in limits() else "none found"
+        for operator in operators()
+    }
     lines = [
         f"softnpu             a software NPU, not a chip; sources {activation.fingerprint()}",
         f"emulated SoC        {name} ({soc.product(name)}); choose with SOFTNPU_SOC",
@@ -24,8 +30,14 @@ def text() -> str:
         f"libraries           {build.cann_home()}",
         f"Python, machine     {platform.python_version()}, {platform.machine()}",
         *(f"{package:<20}{_version(package)}" for package in ("torch", "torch_npu")),
-        f"operators           {len(operators())} known, {len(have)} with a kernel:",
-        *(f"    {operator}" for operator in sorted(have)),
+        f"operators           {len(known)} known, {len(have)} with a kernel",
+        "their limits        what each accepts is known from:",
+        *(f"    {count:<4} {source}" for source, count in Counter(known.values()).most_common()),
+        "an operator         its limits, and whether it has a kernel:",
+        *(
+            f"    {operator:<44}{source:<36}{'kernel' if operator in have else 'no kernel'}"
+            for operator, source in sorted(known.items())
+        ),
     ]
     return "\n".join(lines)
 

@@ -85,14 +85,14 @@ EXPORT aclError aclDestroyTensor(softnpu_tensor *tensor) {
                : softnpu_fail(ACLNN_ERR_PARAM_INVALID, "softnpu: %p is not a tensor", (void *)tensor);
 }
 
-/* The first and the last element that a view reaches; false where they are beyond counting. */
-static bool reach_of(const softnpu_tensor *tensor, int64_t *first, int64_t *last) {
-    *first = *last = tensor->offset;
+/* The last element that a view reaches; false where it is beyond counting, or steps go back. */
+static bool end_of(const softnpu_tensor *tensor, int64_t *last) {
+    *last = tensor->offset;
     for (int32_t i = 0; i < tensor->rank; i++) {
         int64_t step;
-        int64_t *end = tensor->strides[i] < 0 ? first : last;
-        if (__builtin_mul_overflow(tensor->shape[i] - 1, tensor->strides[i], &step) ||
-            __builtin_add_overflow(*end, step, end)) {
+        if (tensor->strides[i] < 0 ||
+            __builtin_mul_overflow(tensor->shape[i] - 1, tensor->strides[i], &step) ||
+            __builtin_add_overflow(*last, step, last)) {
             return false;
         }
     }
@@ -100,7 +100,7 @@ static bool reach_of(const softnpu_tensor *tensor, int64_t *first, int64_t *last
 }
 
 aclError softnpu_check_tensor(softnpu_tensor *tensor, const char *operator, size_t parameter) {
-    int64_t length = 1, first, last, bits = softnpu_bits(tensor->dtype), size;
+    int64_t length = 1, last, bits = softnpu_bits(tensor->dtype), size;
     product_of(tensor->shape, (uint64_t)tensor->rank, &length);
     tensor->elements = NULL;
     if (bits == 0) {
@@ -110,7 +110,7 @@ aclError softnpu_check_tensor(softnpu_tensor *tensor, const char *operator, size
     if (length == 0) {
         return ACL_SUCCESS;
     }
-    if (!reach_of(tensor, &first, &last) || first < 0 || last >= tensor->storage_length ||
+    if (tensor->offset < 0 || !end_of(tensor, &last) || last >= tensor->storage_length ||
         __builtin_mul_overflow(tensor->storage_length, bits, &size)) {
         return softnpu_fail(ACLNN_ERR_PARAM_INVALID,
                             "softnpu: %s: parameter %zu reaches out of its storage of %lld elements",

@@ -75,8 +75,8 @@ static aclError refuse_rank(const softnpu_operator *op, const char *name, int ra
 
 static aclError check_tensor(const softnpu_operator *op, const softnpu_limit *limit,
                              const softnpu_tensor *tensor) {
-    if (!tensor || tensor->handle.magic != MAGIC_TENSOR || !limit->ranks) {
-        return ACL_SUCCESS; /* absent, or the kernel's own check says what it is */
+    if (!tensor || !limit->ranks) {
+        return ACL_SUCCESS; /* absent, or not in the document */
     }
     uint64_t accepted = limit->dtypes[softnpu_product()];
     if (accepted && !(accepted >> (tensor->dtype & 63) & 1)) {
@@ -96,17 +96,15 @@ static aclError check_tensor(const softnpu_operator *op, const softnpu_limit *li
 
 /* torch_npu fills the gaps of a list of indices with tensors of no elements. */
 static bool is_gap(const softnpu_tensor *tensor) {
-    return tensor && tensor->handle.magic == MAGIC_TENSOR && tensor->rank == 1 && tensor->shape[0] == 0;
+    return tensor && tensor->rank == 1 && tensor->shape[0] == 0;
 }
 
 static aclError check_list(const softnpu_operator *op, const softnpu_limit *limit,
                            const softnpu_array *list) {
     aclError code = ACL_SUCCESS;
-    if (list && list->handle.magic == MAGIC_ARRAY) {
-        for (uint64_t i = 0; i < list->length && code == ACL_SUCCESS; i++) {
-            const softnpu_tensor *member = ((softnpu_tensor *const *)list->items)[i];
-            code = is_gap(member) ? ACL_SUCCESS : check_tensor(op, limit, member);
-        }
+    for (uint64_t i = 0; list && i < list->length && code == ACL_SUCCESS; i++) {
+        const softnpu_tensor *member = ((softnpu_tensor *const *)list->items)[i];
+        code = is_gap(member) ? ACL_SUCCESS : check_tensor(op, limit, member);
     }
     return code;
 }

@@ -7,23 +7,16 @@
 
 enum { MAX_OPERATORS = 4096 };
 
-static object *find_kernel;  /* softnpu.bridge.find_kernel(name) -> callable or None */
-static object *invoke;       /* softnpu.bridge.invoke(kernel, *arguments) */
-object *from_dlpack, *none;   /* see python.h */
-static object *kernels[MAX_OPERATORS]; /* by operator, resolved at the first call */
+/* softnpu.bridge's functions of these names */
+static object *find_kernel, *explain, *flat_shapes;
+object *from_dlpack; /* see python.h */
 
-/* A thread that Python does not know keeps one thread state for good: making
- * and deleting one at every call costs more than a small kernel. */
-static int enter_python(void) {
-    bool foreign = !PyGILState_GetThisThreadState();
-    int state = PyGILState_Ensure();
-    if (foreign) {
-        PyEval_SaveThread();
-        state = PyGILState_Ensure();
-    }
-    return state;
-}
+/* What find_kernel gives at an operator's first call: the kernel; the pointwise function that it
+ * is made of, or None; whether its output is the first parameter and an input too, or the last. */
+static object *kernels[MAX_OPERATORS];
+static object *out_name;
 
+/* Keeps the message of the Python error for the caller. */
 static aclError python_error(const char *what) {
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
         /* An AscendCL call can only fail; the interrupt comes again after it, to the program. */
@@ -33,7 +26,10 @@ static aclError python_error(const char *what) {
     }
     object *type = NULL, *value = NULL, *trace = NULL;
     PyErr_Fetch(&type, &value, &trace);
-    object *text = value ? PyObject_Str(value) : NULL;
+    PyErr_NormalizeException(&type, &value, &trace);
+    object *text =
+        explain ? PyObject_CallFunctionObjArgs(explain, value, trace ? trace : none, NULL)
+                : PyObject_Str(value);
     object *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
     const char *message = bytes ? PyBytes_AsString(bytes) : "unknown error";
     softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: %s", what, message);
@@ -58,19 +54,19 @@ aclError softnpu_python_start(void) {
     if (!python_is_there()) {
         return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: the kernels need a Python interpreter");
     }
-    int state = enter_python();
-    object *bridge = PyImport_ImportModule("softnpu.bridge");
+    softnpu_visit visit = softnpu_begin_visit();
     aclError code = ACL_SUCCESS;
-    if (bridge) {
-        find_kernel = PyObject_GetAttrString(bridge, "find_kernel");
-        invoke = PyObject_GetAttrString(bridge, "invoke");
-        from_dlpack = PyObject_GetAttrString(bridge, "from_dlpack");
-        none = Py_BuildValue("");
-    }
-    if (!bridge || !find_kernel || !invoke || !from_dlpack) {
+    out_name = PyUnicode_FromString("out");
+    object *bridge = PyImport_ImportModule("softnpu.bridge");
+    if (!bridge || !softnpu_shield_start(bridge) ||
+        !(from_dlpack = PyObject_GetAttrString(bridge, "from_dlpack")) ||
+        !(find_kernel = PyObject_GetAttrString(bridge, "find_kernel")) ||
+        !(flat_shapes = PyObject_GetAttrString(bridge, "flat_shapes")) ||
+        !(explain = PyObject_GetAttrString(bridge, "explain"))) {
         code = python_error("cannot start");
     }
-    PyGILState_Release(state);
+    forget(bridge);
+    softnpu_end_visit(visit);
     return code;
 }
 
@@ -123,36 +119,64 @@ static void keep_result_shapes(object *shapes, const softnpu_slot *slots) {
     }
 }
 
+/* The first `count` arguments; NULL and a Python error where one cannot be made. */
+static object *as_arguments(const softnpu_operator *op, const softnpu_slot *slots, intptr_t count) {
+    object *arguments = PyTuple_New(count);
+    for (intptr_t i = 0; i < count; i++) {
+        object *argument = softnpu_as_argument(slots[i], op->kinds[i]);
+        if (!argument) {
+            forget(arguments);
+            return NULL;
+        }
+        PyTuple_SetItem(arguments, i, argument);
+    }
+    return arguments;
+}
+
+static object *call_pointwise(object *function, const softnpu_operator *op,
+                              const softnpu_slot *slots, intptr_t inputs, intptr_t place) {
+    object *arguments = as_arguments(op, slots, inputs), *keywords = PyDict_New(), *result = NULL;
+    object *out = softnpu_as_argument(slots[place], 'T');
+    if (arguments && out && PyDict_SetItem(keywords, out_name, out) == 0) {
+        result = softnpu_call_shielded(function, arguments, keywords);
+    }
+    forget(arguments), forget(keywords), forget(out);
+    return result;
+}
+
+static object *call_kernel(object *function, const softnpu_operator *op,
+                           const softnpu_slot *slots) {
+    object *arguments = as_arguments(op, slots, (intptr_t)strlen(op->kinds));
+    object *result = arguments ? softnpu_call_shielded(function, arguments, NULL) : NULL;
+    forget(arguments);
+    if (result && result != none) {
+        object *flat = PyObject_CallFunctionObjArgs(flat_shapes, function, result, NULL);
+        forget(result);
+        if (flat) {
+            keep_result_shapes(flat, slots);
+        }
+        return flat;
+    }
+    return result;
+}
+
 aclError softnpu_python_call(const softnpu_operator *op, int index, const softnpu_slot *slots) {
     if (!python_is_there()) {
         return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: the interpreter has ended", op->name);
     }
-    int state = enter_python();
-    intptr_t count = (intptr_t)strlen(op->kinds);
-    object *arguments = PyTuple_New(count + 1);
-    object *result = NULL, *kernel = kernel_of(op, index);
-    bool complete = kernel != NULL;
-    if (complete) {
-        Py_IncRef(kernel);
-        PyTuple_SetItem(arguments, 0, kernel);
+    softnpu_visit visit = softnpu_begin_visit();
+    object *found = kernel_of(op, index), *result = NULL;
+    if (found) {
+        object *function = PyTuple_GetItem(found, 1);
+        intptr_t last = (intptr_t)strlen(op->kinds) - 1;
+        bool in_place = PyObject_IsTrue(PyTuple_GetItem(found, 2)) == 1;
+        intptr_t inputs = in_place ? last + 1 : last, place = in_place ? 0 : last;
+        result = function != none && softnpu_tensors_agree(op, slots, place)
+                     ? call_pointwise(function, op, slots, inputs, place)
+                     : call_kernel(PyTuple_GetItem(found, 0), op, slots);
     }
-    for (intptr_t i = 0; i < count && complete; i++) {
-        object *argument = softnpu_as_argument(slots[i], op->kinds[i]);
-        complete = argument != NULL;
-        if (complete) {
-            PyTuple_SetItem(arguments, i + 1, argument);
-        }
-    }
-    if (complete) {
-        result = PyObject_CallObject(invoke, arguments);
-    }
-    aclError code = ACL_SUCCESS;
-    if (!result) {
-        code = python_error(op->name);
-    } else if (result != none) {
-        keep_result_shapes(result, slots);
-    }
-    forget(arguments), forget(result);
-    PyGILState_Release(state);
+    aclError code = result ? ACL_SUCCESS : python_error(op->name);
+    forget(result);
+    softnpu_end_visit(visit);
     return code;
 }

@@ -17,11 +17,15 @@ PYTHON void PyEval_RestoreThread(object *);
 PYTHON int PyGILState_Check(void);
 PYTHON object *PyImport_ImportModule(const char *);
 PYTHON object *PyObject_GetAttrString(object *, const char *);
+PYTHON object *PyObject_Call(object *, object *, object *);
 PYTHON object *PyObject_CallFunction(object *, const char *, ...);
 PYTHON object *PyObject_CallFunctionObjArgs(object *, ...);
 PYTHON object *PyObject_CallObject(object *, object *);
+PYTHON int PyObject_IsTrue(object *);
 PYTHON object *PyObject_Str(object *);
 PYTHON void PyErr_Fetch(object **, object **, object **);
+PYTHON void PyErr_NormalizeException(object **, object **, object **);
+PYTHON void PyErr_Restore(object *, object *, object *);
 PYTHON void PyErr_Clear(void);
 PYTHON int PyErr_ExceptionMatches(object *);
 PYTHON void PyErr_SetInterrupt(void);
@@ -30,6 +34,8 @@ PYTHON object *PyTuple_New(intptr_t);
 PYTHON int PyTuple_SetItem(object *, intptr_t, object *);
 PYTHON object *PyTuple_GetItem(object *, intptr_t);
 PYTHON intptr_t PyTuple_Size(object *);
+PYTHON object *PyDict_New(void);
+PYTHON int PyDict_SetItem(object *, object *, object *);
 PYTHON object *PyLong_FromLongLong(long long);
 PYTHON object *PyLong_FromUnsignedLongLong(unsigned long long);
 PYTHON long long PyLong_AsLongLong(object *);
@@ -56,5 +62,23 @@ static inline void forget(object *value) {
 /* An argument of an operator as a Python object, by the letter of its kind; NULL and a Python
  * error where that fails. (convert.c) */
 object *softnpu_as_argument(softnpu_slot slot, char kind);
+
+/* What a thread brings into Python, given back when it leaves. (shield.c) */
+typedef struct {
+    int lock_state;
+    object *dynamo;
+} softnpu_visit;
+softnpu_visit softnpu_begin_visit(void);
+void softnpu_end_visit(softnpu_visit visit);
+
+/* Makes the shield ready; false and a Python error where that fails. (shield.c) */
+bool softnpu_shield_start(object *bridge);
+
+/* Calls a kernel shielded from the caller's state; NULL and a Python error where it raises.
+ * (shield.c) */
+object *softnpu_call_shielded(object *kernel, object *arguments, object *keywords);
+
+/* Whether a pointwise function may write into the output, by out=. (direct.c) */
+bool softnpu_tensors_agree(const softnpu_operator *op, const softnpu_slot *slots, intptr_t out);
 
 #endif

@@ -124,7 +124,7 @@ EXPORT aclError softnpu_execute(void *executor, void *stream);
 /* The kinds of parameters that are handles. */
 #define SOFTNPU_HANDLE_KINDS "TSLZIBF"
 
-/* Refuses arguments that CANN's documents do not accept. (limits.c) */
+/* Refuses arguments, all of them live handles, that CANN's documents do not accept. (limits.c) */
 aclError softnpu_check_limits(const softnpu_operator *op, const softnpu_slot *slots);
 
 /* Handles that torch_npu makes for the arguments of an operator. */

@@ -79,3 +79,14 @@ UNSUPPORTED(aclrtUnmapMem)
 UNSUPPORTED(aclrtMemExportToShareableHandle)
 UNSUPPORTED(aclrtMemImportFromShareableHandle)
 UNSUPPORTED(aclrtMemSetPidToShareableHandle)
+
+static aclError no_sharing(void) {
+    return softnpu_fail(ACL_ERROR_FEATURE_UNSUPPORTED,
+                        "softnpu does not emulate NPU memory shared between processes: send a copy in "
+                        "host memory, x.cpu(). This says nothing about a chip.");
+}
+
+EXPORT aclError aclrtIpcMemGetExportKey(void) { return no_sharing(); }
+EXPORT aclError aclrtIpcMemImportByKey(void) { return no_sharing(); }
+EXPORT aclError aclrtIpcMemSetImportPid(void) { return no_sharing(); }
+EXPORT aclError aclrtIpcMemClose(void) { return no_sharing(); }

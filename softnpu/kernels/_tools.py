@@ -5,13 +5,25 @@ from __future__ import annotations
 import inspect
 import keyword
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import torch
 
 from ..operators import operators
-from . import kernel
+from . import _kernels, kernel
 
 aten = torch.ops.aten  # what torch.nn.functional and autograd call: not all of it has another name
+
+
+class Pointwise(NamedTuple):
+    """A kernel, the function it is made of, and whether its first parameter is its output."""
+
+    kernel: Callable[..., None]
+    function: Callable[..., torch.Tensor]
+    in_place: bool
+
+
+POINTWISE: dict[str, Pointwise] = {}
 
 
 def write(out: torch.Tensor, result: torch.Tensor) -> None:
@@ -26,8 +38,9 @@ def write(out: torch.Tensor, result: torch.Tensor) -> None:
         raise RuntimeError(
             f"the output's shape is {tuple(out.shape)}, the result's {tuple(result.shape)}"
         )
-    if not torch.can_cast(result.dtype, out.dtype):
-        raise RuntimeError(f"the output's dtype is {out.dtype}, the result's {result.dtype}")
+    given, wanted = result.dtype, out.dtype
+    if given is not wanted and not torch.can_cast(given, wanted):
+        raise RuntimeError(f"the output's dtype is {wanted}, the result's {given}")
     out.copy_(result)
 
 
@@ -57,6 +70,26 @@ def each_inplace(types: str, **functions: Callable[..., torch.Tensor]) -> None:
     """The same for kernels whose first parameter is the first input and the output."""
     for name, function in functions.items():
         register(name, types, lambda *arguments, f=function: write(arguments[0], f(*arguments)))
+
+
+def pointwise(types: str, **functions: Callable[..., torch.Tensor]) -> None:
+    """As `each`, for functions that take ``out=`` and treat each element by itself.
+
+    Where the output and the inputs agree (``csrc/direct.c``) the function writes into it.
+    """
+    each(types, **functions)
+    _keep(functions, in_place=False)
+
+
+def pointwise_inplace(types: str, **functions: Callable[..., torch.Tensor]) -> None:
+    """As `each_inplace`, for such functions."""
+    each_inplace(types, **functions)
+    _keep(functions, in_place=True)
+
+
+def _keep(functions: dict[str, Callable[..., torch.Tensor]], in_place: bool) -> None:
+    for name, function in functions.items():
+        POINTWISE[name] = Pointwise(_kernels[name], function, in_place)
 
 
 def register(name: str, types: str, function: Callable[..., None]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from . import kernel
-from ._tools import each, each_inplace, known, write
+from ._tools import each, known, pointwise, pointwise_inplace, write
 
 if TYPE_CHECKING:
     from ._types import Scalar, Tensor, int32_t
@@ -21,15 +21,15 @@ def _rsub(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
     return torch.rsub(self, other, alpha=alpha)
 
 
-def _add(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    return torch.add(self, other, alpha=alpha)
+def _add(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor | None = None) -> Tensor:
+    return torch.add(self, other, alpha=alpha, out=out)
 
 
-def _sub(self: Tensor, other: Tensor, alpha: Scalar) -> Tensor:
-    return torch.sub(self, other, alpha=alpha)
+def _sub(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor | None = None) -> Tensor:
+    return torch.sub(self, other, alpha=alpha, out=out)
 
 
-each(
+pointwise(
     "Tensor, Tensor, Tensor",
     aclnnMul=torch.mul,
     aclnnDiv=torch.div,
@@ -44,12 +44,10 @@ each(
     aclnnLogAddExp2=torch.logaddexp2,
     aclnnXLogYTensor=torch.xlogy,
     aclnnGcd=torch.gcd,
-    aclnnComplex=torch.complex,
-    aclnnPolar=torch.polar,
     aclnnClampMinTensor=torch.clamp_min,
     aclnnClampMaxTensor=torch.clamp_max,
 )
-each(
+pointwise(
     "Tensor, Scalar, Tensor",
     aclnnMuls=torch.mul,
     aclnnDivs=torch.div,
@@ -61,29 +59,31 @@ each(
     aclnnClampMin=torch.clamp_min,
     aclnnClampMax=torch.clamp_max,
 )
-each(
+pointwise(
     "Scalar, Tensor, Tensor",
-    aclnnRemainderScalarTensor=torch.remainder,
     aclnnPowScalarTensor=torch.pow,
     aclnnXLogYScalarSelf=torch.xlogy,
 )
-each(
+pointwise(
     "Tensor, Tensor, Scalar, Tensor",
     aclnnAdd=_add,
     aclnnSub=_sub,
-    aclnnRsub=_rsub,
 )
-each(
+pointwise(
     "Tensor, Scalar, Scalar, Tensor",
     aclnnAdds=_add,
     aclnnSubs=_sub,
-    aclnnRsubs=_rsub,
     aclnnClamp=torch.clamp,
 )
-each("Tensor, Tensor, Tensor, Tensor", aclnnLerp=torch.lerp, aclnnClampTensor=torch.clamp)
-each("Tensor, Tensor, Scalar, Tensor", aclnnLerps=torch.lerp)
+pointwise("Tensor, Tensor, Tensor, Tensor", aclnnLerp=torch.lerp, aclnnClampTensor=torch.clamp)
+pointwise("Tensor, Tensor, Scalar, Tensor", aclnnLerps=torch.lerp)
 
-each_inplace(
+each("Tensor, Tensor, Tensor", aclnnComplex=torch.complex, aclnnPolar=torch.polar)
+each("Scalar, Tensor, Tensor", aclnnRemainderScalarTensor=torch.remainder)
+each("Tensor, Tensor, Scalar, Tensor", aclnnRsub=_rsub)
+each("Tensor, Scalar, Scalar, Tensor", aclnnRsubs=_rsub)
+
+pointwise_inplace(
     "Tensor, Tensor",
     aclnnInplaceMul=torch.mul,
     aclnnInplaceDiv=torch.div,
@@ -95,7 +95,7 @@ each_inplace(
     aclnnInplaceClampMinTensor=torch.clamp_min,
     aclnnInplaceClampMaxTensor=torch.clamp_max,
 )
-each_inplace(
+pointwise_inplace(
     "Tensor, Scalar",
     aclnnInplaceMuls=torch.mul,
     aclnnInplaceDivs=torch.div,
@@ -106,10 +106,10 @@ each_inplace(
     aclnnInplaceXLogYScalarOther=torch.xlogy,
     aclnnInplaceClampMax=torch.clamp_max,
 )
-each_inplace("Tensor, Tensor, Scalar", aclnnInplaceAdd=_add, aclnnInplaceSub=_sub)
-each_inplace("Tensor, Scalar, Scalar", aclnnInplaceAdds=_add, aclnnInplaceSubs=_sub)
-each_inplace("Tensor, Tensor, Tensor", aclnnInplaceLerp=torch.lerp)
-each_inplace("Tensor, Tensor, Scalar", aclnnInplaceLerps=torch.lerp)
+pointwise_inplace("Tensor, Tensor, Scalar", aclnnInplaceAdd=_add, aclnnInplaceSub=_sub)
+pointwise_inplace("Tensor, Scalar, Scalar", aclnnInplaceAdds=_add, aclnnInplaceSubs=_sub)
+pointwise_inplace("Tensor, Tensor, Tensor", aclnnInplaceLerp=torch.lerp)
+pointwise_inplace("Tensor, Tensor, Scalar", aclnnInplaceLerps=torch.lerp)
 
 
 @kernel

@@ -49,30 +49,31 @@ def aclnnTake(self: Tensor, index: Tensor, out: Tensor):
 
 @kernel
 def aclnnIndex(self: Tensor, indices: TensorList, out: Tensor):
-    chosen = _present(indices)
-    if chosen:
-        write(out, aten.index(self, chosen))
-    elif out.numel():
+    if not out.numel():
+        return
+    chosen = _present(self, indices)
+    if not chosen:
         raise RuntimeError("no index has elements, but the output has")
+    write(out, aten.index(self, chosen))
 
 
 @kernel
 def aclnnIndexPutImpl(
     selfRef: Tensor, indices: TensorList, values: Tensor, accumulate: bool, unsafe: bool
 ):
-    if chosen := _present(indices):
+    if chosen := _present(selfRef, indices):
         aten._index_put_impl_(selfRef, chosen, values, accumulate, unsafe)
 
 
-def _present(indices: TensorList) -> list[Tensor | None] | None:
+def _present(self: Tensor, indices: TensorList) -> list[Tensor | None] | None:
     """The indices, ``None`` if they choose nothing.
 
-    torch_npu writes "no index here" as an empty tensor. It has expanded the others to one
-    shape, so beside one that has elements every empty one means that.
+    torch_npu writes "no index here" as an empty tensor of self's dtype. Where that is also
+    the dtype of an index, one that is empty beside one that has elements means the same.
     """
     if not any(index.numel() for index in indices):
         return None
-    return [index if index.numel() else None for index in indices]
+    return [None if not index.numel() and index.dtype == self.dtype else index for index in indices]
 
 
 @kernel

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from . import kernel
+from ._precision import in_single
 from ._tools import aten, known, write, write_all
 
 if TYPE_CHECKING:
@@ -61,14 +62,14 @@ def aclnnSlogdet(self: Tensor, signOut: Tensor, logOut: Tensor):
 
 @kernel
 def aclnnCdist(x1: Tensor, x2: Tensor, p: float, compute_mode: int64_t, out: Tensor):
-    write(out, aten._cdist_forward(x1, x2, p, compute_mode))
+    write(out, in_single(aten._cdist_forward)(x1, x2, p, compute_mode))
 
 
 @kernel
 def aclnnCdistBackward(grad: Tensor, x1: Tensor, x2: Tensor, cdist: Tensor, p: float, out: Tensor):
-    write(out, aten._cdist_backward(grad, x1.contiguous(), x2.contiguous(), p, cdist))
+    write(out, in_single(aten._cdist_backward)(grad, x1.contiguous(), x2.contiguous(), p, cdist))
 
 
 @kernel
 def aclnnPdist(self: Tensor, p: float, out: Tensor):
-    write(out, aten._pdist_forward(self, p))
+    write(out, in_single(aten._pdist_forward)(self, p))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from . import kernel
+from ._precision import in_single
 from ._tools import as_index, aten, each, known, write, write_all
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ def aclnnMultilabelMarginLoss(
     self: Tensor, target: Tensor, reduction: int64_t, out: Tensor, isTarget: Tensor
 ):
     known(reduction, _REDUCTIONS)
-    results = aten.multilabel_margin_loss_forward(self, as_index(target), reduction)
+    results = in_single(aten.multilabel_margin_loss_forward)(self, as_index(target), reduction)
     write_all((out, isTarget), results)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from . import kernel
+from ._precision import in_single
 from ._tools import aten, write, write_all
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def aclnnLayerNormBackward(
 ):
     parameters = weightOptional, biasOptional, list(outputMask)
     shape = input.shape[: input.dim() - len(normalizedShape)] + (1,) * len(normalizedShape)
-    results = aten.native_layer_norm_backward(
+    results = in_single(aten.native_layer_norm_backward)(
         gradOut, input, normalizedShape, mean.reshape(shape), rstd.reshape(shape), *parameters
     )
     _write_parts((gradInputOut, gradWeightOut, gradBiasOut), results)
@@ -173,7 +174,7 @@ def aclnnBatchNormBackward(
     gradBias: Tensor,
 ):
     saved = runningMean, runningVar, saveMean, saveInvstd, training, eps, list(outputMask)
-    results = aten.native_batch_norm_backward(gradOut, input, weight, *saved)
+    results = in_single(aten.native_batch_norm_backward)(gradOut, input, weight, *saved)
     _write_parts((gradInput, gradWeight, gradBias), results)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from . import kernel
+from ._precision import in_single
 from ._tools import as_index, aten, each, write, write_all
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def aclnnAvgPool3d(
     out: Tensor,
 ):
     window = _window(ceilMode, countIncludePad, divisorOverride)
-    write(out, aten.avg_pool3d(self, kernelSize, stride, padding, *window))
+    write(out, in_single(aten.avg_pool3d)(self, kernelSize, stride, padding, *window))
 
 
 @kernel
@@ -112,7 +113,7 @@ def aclnnAvgPool3dBackward(
 ):
     window = _window(ceilMode, countIncludePad, divisorOverride)
     place = kernelSize, stride, padding
-    write(output, aten.avg_pool3d_backward(gradOutput, self, *place, *window))
+    write(output, in_single(aten.avg_pool3d_backward)(gradOutput, self, *place, *window))
 
 
 @kernel

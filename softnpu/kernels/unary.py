@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import torch
 
 from . import kernel
-from ._tools import aten, each, each_inplace, write
+from ._tools import aten, each, pointwise, pointwise_inplace, write
 
 if TYPE_CHECKING:
     from ._types import Tensor, double, int64_t
 
 
-each(
+pointwise(
     "Tensor, Tensor",
     aclnnAbs=torch.abs,
     aclnnAcos=torch.acos,
@@ -44,7 +44,6 @@ each(
     aclnnRsqrt=torch.rsqrt,
     aclnnSigmoid=torch.sigmoid,
     aclnnSign=torch.sgn,  # sign, and torch_npu calls it for sgn too
-    aclnnSignbit=torch.signbit,
     aclnnSin=torch.sin,
     aclnnSinc=torch.sinc,
     aclnnSinh=torch.sinh,
@@ -53,7 +52,8 @@ each(
     aclnnTanh=torch.tanh,
     aclnnTrunc=torch.trunc,
 )
-each_inplace(
+each("Tensor, Tensor", aclnnSignbit=torch.signbit)  # its output is bool
+pointwise_inplace(
     "Tensor",
     aclnnInplaceAcos=torch.acos,
     aclnnInplaceAcosh=torch.acosh,
@@ -118,4 +118,4 @@ def aclnnLogitGrad(x: Tensor, dy: Tensor, eps: double, out: Tensor):
     write(out, aten.logit_backward(dy, x, None if eps < 0 else eps))
 
 
-each_inplace("Tensor", aclnnInplaceCeil=torch.ceil)
+pointwise_inplace("Tensor", aclnnInplaceCeil=torch.ceil)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import kernel
+from ._precision import in_single
 from ._tools import aten, each, write_all
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ each(
 each(
     "Tensor, IntArray, bool, double, double, Tensor",
     aclnnUpsampleBicubic2d=_aligned(aten.upsample_bicubic2d),
-    aclnnUpsampleBicubic2dAA=_aligned(aten._upsample_bicubic2d_aa),
+    aclnnUpsampleBicubic2dAA=_aligned(in_single(aten._upsample_bicubic2d_aa)),
     aclnnUpsampleBilinear2d=_aligned(aten.upsample_bilinear2d),
-    aclnnUpsampleBilinear2dAA=_aligned(aten._upsample_bilinear2d_aa),
+    aclnnUpsampleBilinear2dAA=_aligned(in_single(aten._upsample_bilinear2d_aa)),
 )
 each(
     "Tensor, IntArray, bool, double, double, double, Tensor",
@@ -94,9 +95,11 @@ each(
 )
 each(
     "Tensor, IntArray, IntArray, bool, double, double, Tensor",
-    aclnnUpsampleBicubic2dAAGrad=_aligned_backward(aten._upsample_bicubic2d_aa_backward),
+    aclnnUpsampleBicubic2dAAGrad=_aligned_backward(in_single(aten._upsample_bicubic2d_aa_backward)),
     aclnnUpsampleBicubic2dBackward=_aligned_backward(aten.upsample_bicubic2d_backward),
-    aclnnUpsampleBilinear2dAABackward=_aligned_backward(aten._upsample_bilinear2d_aa_backward),
+    aclnnUpsampleBilinear2dAABackward=_aligned_backward(
+        in_single(aten._upsample_bilinear2d_aa_backward)
+    ),
     aclnnUpsampleBilinear2dBackward=_aligned_backward(aten.upsample_bilinear2d_backward),
     aclnnUpsampleBilinear2dBackwardV2=_aligned_backward(aten.upsample_bilinear2d_backward),
 )

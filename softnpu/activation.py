@@ -7,6 +7,7 @@ import functools
 import glob
 import hashlib
 import os
+import site
 import sys
 from pathlib import Path
 
@@ -72,16 +73,22 @@ def environment() -> dict[str, str]:
     if packages.aborts_beside_cuda():
         preload = str(home / build.LIBRARY_FOLDER / build.PRELOAD)
         values["LD_PRELOAD"] = _prepend("LD_PRELOAD", preload)
+    if not _is_installed():
+        values["PYTHONPATH"] = _prepend("PYTHONPATH", str(PACKAGE.parent))
     return values | {
         "ASCEND_HOME_PATH": str(home),  # torch_npu expects what CANN's set_env.sh sets
         "ASCEND_OPP_PATH": str(home / "opp"),
         "LD_LIBRARY_PATH": _prepend("LD_LIBRARY_PATH", str(home / build.LIBRARY_FOLDER)),
-        "PYTHONPATH": _prepend("PYTHONPATH", str(PACKAGE.parent)),
         # Off unless the user chose: an operator's error is then raised by the call that
         # made it, as CANN does for arguments it refuses, and not later and elsewhere by
         # torch_npu's queue, which goes on with results that were never computed.
         "TASK_QUEUE_ENABLE": os.environ.get("TASK_QUEUE_ENABLE", "0"),
     }
+
+
+def _is_installed() -> bool:
+    """Whether a new process finds this package by itself; else it is in a checkout."""
+    return str(PACKAGE.parent) in (*site.getsitepackages(), site.getusersitepackages())
 
 
 def _prepend(variable: str, entry: str) -> str:

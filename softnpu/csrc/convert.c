@@ -44,13 +44,15 @@ static object *as_tensor(const softnpu_tensor *tensor) {
     uint8_t code, bits;
     dlpack_type(tensor->dtype, &code, &bits);
     if (bits == 0) {
-        Py_IncRef(none);
-        return none;
+        return PyErr_Format(PyExc_NotImplementedError,
+                            "softnpu's kernels have no tensors of the aclDataType %d", tensor->dtype);
     }
     size_t rank = (size_t)tensor->rank;
     managed_tensor *managed = calloc(1, sizeof *managed + 2 * rank * sizeof(int64_t));
     /* Not in byte_offset, which torch 2.7 does not look at. */
-    managed->data = tensor->elements + tensor->offset * bits / 8;
+    if (tensor->elements) { /* not set where there are no elements: then the offset is anything */
+        managed->data = tensor->elements + tensor->offset * bits / 8;
+    }
     managed->device_type = 1; /* kDLCPU */
     managed->rank = tensor->rank;
     managed->type_code = code;

@@ -73,7 +73,9 @@ EXPORT aclError aclrtMemcpyAsync(void *to, size_t room, const void *from, size_t
 }
 
 static aclError fill(softnpu_task *task) {
-    memset(task->to, task->value, task->size);
+    if (task->size) {
+        memset(task->to, task->value, task->size);
+    }
     return ACL_SUCCESS;
 }
 

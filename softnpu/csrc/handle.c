@@ -74,7 +74,7 @@ EXPORT softnpu_tensor *aclCreateTensor(const int64_t *shape, uint64_t rank, int 
     for (uint64_t i = rank; i-- > 0;) {
         made->shape[i] = shape[i];
         made->strides[i] = strides ? strides[i] : contiguous;
-        contiguous *= shape[i];
+        contiguous = (int64_t)((uint64_t)contiguous * (uint64_t)shape[i]); /* may wrap beside a 0 */
     }
     return made;
 }
@@ -102,7 +102,6 @@ static bool end_of(const softnpu_tensor *tensor, int64_t *last) {
 aclError softnpu_check_tensor(softnpu_tensor *tensor, const char *operator, size_t parameter) {
     int64_t length = 1, last, bits = softnpu_bits(tensor->dtype), size;
     product_of(tensor->shape, (uint64_t)tensor->rank, &length);
-    tensor->elements = NULL;
     if (bits == 0) {
         return softnpu_fail(ACLNN_ERR_PARAM_INVALID, "softnpu: %s: parameter %zu has the unknown dtype %d",
                             operator, parameter, tensor->dtype);
@@ -117,6 +116,12 @@ aclError softnpu_check_tensor(softnpu_tensor *tensor, const char *operator, size
                             operator, parameter, (long long)tensor->storage_length);
     }
     softnpu_place place = softnpu_reach(tensor->data, (size_t)(size + 7) / 8);
+    int device = softnpu_current_device();
+    if (place.device >= 0 && place.device != device) {
+        return softnpu_fail(ACLNN_ERR_PARAM_INVALID,
+                            "softnpu: %s runs on NPU %d, and parameter %zu lies in the memory of NPU %d",
+                            operator, device, parameter, place.device);
+    }
     if (place.device < 0 || place.too_short) {
         return softnpu_fail(ACLNN_ERR_PARAM_INVALID,
                             "softnpu: %s: parameter %zu lies at %p, %s", operator, parameter,

@@ -51,6 +51,50 @@ static void *map(size_t size, int access) {
     return start == MAP_FAILED ? NULL : start;
 }
 
+/* The addresses of all devices: one protected range, so that an address that was freed, or that
+ * lies beside a block, is never taken for the host's. It is handed out in turn: what was freed
+ * is used again as late as possible. */
+static char *range;
+static size_t range_size, next;
+
+static bool is_in_range(const void *address) {
+    return range && (uintptr_t)address - (uintptr_t)range < range_size;
+}
+
+static bool reserve_range(void) {
+    for (range_size = (size_t)1 << 42; !range && range_size > memory_total; range_size /= 2) {
+        range = map(range_size, PROT_NONE);
+        if (range) {
+            return true;
+        }
+    }
+    return range != NULL;
+}
+
+/* Room for `size` bytes and a page behind them that is in no block. */
+static char *take_addresses(size_t size) {
+    enum { PAGE = 1 << 16 }; /* the largest page there is */
+    if (!reserve_range() || size > range_size / 2) {
+        return NULL;
+    }
+    size = (size + 2 * PAGE - 1) / PAGE * PAGE;
+    for (int turn = 0; turn < 2; turn++, next = 0) {
+        for (size_t i = place_of(range + next); next + size <= range_size; i++) {
+            const block *before = i ? &blocks[i - 1] : NULL;
+            if (before && is_in_range(before->start) && before->start + before->size > range + next) {
+                next = ((size_t)(before->start - range) + before->size + 2 * PAGE - 1) / PAGE * PAGE;
+            }
+            if (i == block_count || !is_in_range(blocks[i].start) ||
+                range + next + size <= blocks[i].start) {
+                char *start = range + next;
+                next += size;
+                return next <= range_size ? start : NULL;
+            }
+        }
+    }
+    return NULL;
+}
+
 static bool make_room(void) {
     if (block_count < block_room) {
         return true;
@@ -67,7 +111,7 @@ static bool make_room(void) {
 /* Called with the lock. */
 static char *add_block(size_t size, int device) {
     char *bytes = make_room() ? map(size, PROT_READ | PROT_WRITE) : NULL;
-    char *start = bytes && device >= 0 ? map(size, PROT_NONE) : bytes;
+    char *start = bytes && device >= 0 ? take_addresses(size) : bytes;
     if (!start) {
         if (bytes) {
             munmap(bytes, size);
@@ -112,7 +156,6 @@ static aclError release(void *start, bool of_device) {
     if (known) {
         munmap(old->bytes, old->size);
         if (of_device) {
-            munmap(old->start, old->size);
             used[old->device] -= old->size;
         }
         memmove(old, old + 1, (block_count - place) * sizeof *blocks);
@@ -127,7 +170,9 @@ softnpu_place softnpu_reach(const void *address, size_t size) {
     softnpu_place place = {(char *)address, SOFTNPU_ELSEWHERE, false};
     softnpu_lock();
     const block *found = block_of(address);
-    if (found) {
+    if (!found && is_in_range(address)) {
+        place = (softnpu_place){NULL, 0, true}; /* a device's, and nothing is there */
+    } else if (found) {
         size_t offset = (size_t)((const char *)address - found->start);
         place = (softnpu_place){found->bytes + offset,
                                 found->device < 0 ? SOFTNPU_PINNED : found->device,

@@ -64,6 +64,16 @@ static aclError check(void *argument, char kind, const char *operator, size_t pa
                                                  : ACL_SUCCESS;
 }
 
+static aclError check_all(const softnpu_operator *op, const softnpu_slot *slots) {
+    aclError code = ACL_SUCCESS;
+    for (size_t i = 0; op->kinds[i] && !code; i++) {
+        if (strchr(SOFTNPU_HANDLE_KINDS, op->kinds[i])) {
+            code = check(slots[i].pointer, op->kinds[i], op->name, i);
+        }
+    }
+    return code;
+}
+
 EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const softnpu_slot *slots,
                                 uint64_t *workspace_size, void **result) {
     const softnpu_operator *op = &table[index];
@@ -78,16 +88,11 @@ EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const 
                             op->name);
     }
     size_t count = strlen(op->kinds);
-    for (size_t i = 0; i < count; i++) {
-        if (strchr(SOFTNPU_HANDLE_KINDS, op->kinds[i])) {
-            aclError code = check(slots[i].pointer, op->kinds[i], op->name, i);
-            if (code) {
-                return code;
-            }
-        }
+    aclError refused = check_all(op, slots);
+    if (!refused) {
+        refused = softnpu_check_limits(op, slots);
     }
-    aclError refused = softnpu_check_limits(op, slots);
-    if (refused != ACL_SUCCESS) {
+    if (refused) {
         return refused;
     }
     softnpu_slot *copy = malloc(count * sizeof *copy + 1);
@@ -117,6 +122,20 @@ static aclError run(softnpu_task *task) {
     return softnpu_python_call(ready->op, ready->index, ready->slots);
 }
 
+static aclError check_memory(const executor *ready) {
+    const softnpu_operator *op = ready->op;
+    aclError code = ACL_SUCCESS;
+    for (size_t i = 0; op->kinds[i] && !code; i++) {
+        void *argument = ready->slots[i].pointer;
+        if (argument && op->kinds[i] == 'T') {
+            code = softnpu_check_tensor(argument, op->name, i);
+        } else if (argument && op->kinds[i] == 'L') {
+            code = check_members(argument, op->name, i);
+        }
+    }
+    return code;
+}
+
 EXPORT aclError softnpu_execute(void *handle, void *on_stream) {
     executor *ready = softnpu_find(handle, MAGIC_EXECUTOR);
     if (!ready) {
@@ -127,7 +146,12 @@ EXPORT aclError softnpu_execute(void *handle, void *on_stream) {
         return ACLNN_ERR_PARAM_INVALID;
     }
     softnpu_hold(ready);
+    aclError code = check_memory(ready); /* some may have been freed since the first phase */
     softnpu_destroy(ready, MAGIC_EXECUTOR); /* an executor runs once */
+    if (code) {
+        softnpu_release(ready);
+        return code;
+    }
     return softnpu_launch(stream, (softnpu_task){.run = run, .handle = ready});
 }
 

@@ -1,7 +1,9 @@
 /* The bridge to the kernels, which are Python functions. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "python.h"
 
@@ -104,18 +106,22 @@ static object *kernel_of(const softnpu_operator *op, int index) {
 }
 
 /* (parameter, rank, sizes...) repeated: shapes that were known only afterwards. */
-static void keep_result_shapes(object *shapes, const softnpu_slot *slots) {
+static void keep_result_shapes(object *shapes, const char *kinds, const softnpu_slot *slots) {
     intptr_t length = PyTuple_Size(shapes);
     for (intptr_t at = 0; at + 1 < length;) {
-        softnpu_tensor *tensor = slots[PyLong_AsLongLong(PyTuple_GetItem(shapes, at))].pointer;
+        long long parameter = PyLong_AsLongLong(PyTuple_GetItem(shapes, at));
+        softnpu_tensor *tensor = kinds[parameter] == 'T' ? slots[parameter].pointer : NULL;
         int32_t rank = (int32_t)PyLong_AsLongLong(PyTuple_GetItem(shapes, at + 1));
+        at += 2 + rank;
+        if (!tensor) { /* an output that the caller does not want */
+            continue;
+        }
         free(tensor->result_shape);
         tensor->result_shape = malloc(((size_t)rank + 1) * sizeof(int64_t));
         tensor->result_rank = rank;
         for (int32_t i = 0; i < rank; i++) {
-            tensor->result_shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shapes, at + 2 + i));
+            tensor->result_shape[i] = PyLong_AsLongLong(PyTuple_GetItem(shapes, at - rank + i));
         }
-        at += 2 + rank;
     }
 }
 
@@ -153,17 +159,14 @@ static object *call_kernel(object *function, const softnpu_operator *op,
         object *flat = PyObject_CallFunctionObjArgs(flat_shapes, function, result, NULL);
         forget(result);
         if (flat) {
-            keep_result_shapes(flat, slots);
+            keep_result_shapes(flat, op->kinds, slots);
         }
         return flat;
     }
     return result;
 }
 
-aclError softnpu_python_call(const softnpu_operator *op, int index, const softnpu_slot *slots) {
-    if (!python_is_there()) {
-        return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: the interpreter has ended", op->name);
-    }
+static aclError call(const softnpu_operator *op, int index, const softnpu_slot *slots) {
     softnpu_visit visit = softnpu_begin_visit();
     object *found = kernel_of(op, index), *result = NULL;
     if (found) {
@@ -178,5 +181,25 @@ aclError softnpu_python_call(const softnpu_operator *op, int index, const softnp
     aclError code = result ? ACL_SUCCESS : python_error(op->name);
     forget(result);
     softnpu_end_visit(visit);
+    return code;
+}
+
+/* Up to Python 3.13 an ending interpreter ends a thread that asks for its lock; unwinding that
+ * thread through torch's functions would end the process with an error. As in 3.14 it stays. */
+static void stay(void *unused) {
+    (void)unused;
+    for (;;) {
+        pause();
+    }
+}
+
+aclError softnpu_python_call(const softnpu_operator *op, int index, const softnpu_slot *slots) {
+    if (!python_is_there()) {
+        return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: the interpreter has ended", op->name);
+    }
+    aclError code;
+    pthread_cleanup_push(stay, NULL);
+    code = call(op, index, slots);
+    pthread_cleanup_pop(0);
     return code;
 }

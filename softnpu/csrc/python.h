@@ -27,6 +27,8 @@ PYTHON void PyErr_Fetch(object **, object **, object **);
 PYTHON void PyErr_NormalizeException(object **, object **, object **);
 PYTHON void PyErr_Restore(object *, object *, object *);
 PYTHON void PyErr_Clear(void);
+PYTHON object *PyErr_Format(object *, const char *, ...);
+PYTHON object *PyExc_NotImplementedError;
 PYTHON int PyErr_ExceptionMatches(object *);
 PYTHON void PyErr_SetInterrupt(void);
 PYTHON object *PyExc_KeyboardInterrupt;

@@ -125,6 +125,19 @@ def dims_or_all(self: torch.Tensor, dims: tuple[int, ...] | None) -> tuple[int, 
     return dims or tuple(range(self.dim()))
 
 
+def check_indices(index: torch.Tensor, count: int, ignored: int | None = None) -> None:
+    """Checks what torch's backwards do not: they read and write wherever an index points.
+
+    Raises:
+        IndexError: an index that is neither one of 0 to ``count`` - 1 nor the ignored one.
+    """
+    wrong = (index < 0) | (index >= count)
+    if ignored is not None:
+        wrong &= index != ignored
+    if wrong.any():
+        raise IndexError(f"an index is not one of 0 to {count - 1}")
+
+
 def as_index(index: torch.Tensor) -> torch.Tensor:
     """An index as torch's CPU functions want it.
 

@@ -78,9 +78,13 @@ def _attention(
     hidden = _hidden(mask, scores, mode, before, after)
     if hidden is not None:
         scores = scores.masked_fill(hidden, -torch.inf)
+    # A query that sees nothing gets zeros, as torch's CPU gives: torch_npu's
+    # scaled_dot_product_attention hands such rows over, from a mask of padding.
     highest = scores.amax(-1, keepdim=True)
+    highest = highest.masked_fill(highest == -torch.inf, 0)
     parts = torch.exp(scores - highest)
     total = parts.sum(-1, keepdim=True)
+    total = total.masked_fill(total == 0, 1)
     weights = parts / total
     if drop_mask is not None:
         weights = weights * kept(drop_mask, weights) / keep

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import kernel
-from ._tools import as_index, aten, write
+from ._tools import as_index, aten, check_indices, write
 
 if TYPE_CHECKING:
     from ._types import Tensor, double, int64_t, uint64_t
@@ -27,6 +27,9 @@ def aclnnEmbeddingDenseBackward(
 ):
     # torch_npu passes -1 for "no padding" through the unsigned parameter.
     padding = paddingIdx - 2**64 if paddingIdx >= 2**63 else paddingIdx
+    check_indices(indices, numWeights)
+    if grad.shape[:-1].numel() != indices.numel():
+        raise RuntimeError(f"a {tuple(grad.shape)} gradient of {indices.numel()} indices")
     arguments = as_index(indices), numWeights, padding, scaleGradByFreq
     write(out, aten.embedding_dense_backward(grad, *arguments))
 

@@ -8,7 +8,7 @@ import torch
 
 from . import kernel
 from ._precision import in_single
-from ._tools import as_index, aten, each, known, write, write_all
+from ._tools import as_index, aten, check_indices, each, known, write, write_all
 
 if TYPE_CHECKING:
     from ._types import IntArray, String, Tensor, double, int64_t
@@ -100,15 +100,18 @@ def aclnnBinaryCrossEntropyWithLogitsBackward(
     reduction: int64_t,
     out: Tensor,
 ):
+    slope = in_single(_slope_of_logits)(self, target, weightOptional, posWeightOptional)
+    write(out, slope * _share(gradOutput, self, reduction))
+
+
+def _slope_of_logits(self, target, weight, positive_weight) -> Tensor:
     probability = torch.sigmoid(self)
-    if posWeightOptional is None:
+    if positive_weight is None:
         slope = probability - target
     else:
-        positive = posWeightOptional * target
+        positive = positive_weight * target
         slope = (positive + 1 - target) * probability - positive
-    if weightOptional is not None:
-        slope = slope * weightOptional
-    write(out, slope * _share(gradOutput, self, reduction))
+    return slope if weight is None else slope * weight
 
 
 @kernel
@@ -126,6 +129,13 @@ def aclnnNLLLoss(
     write_all((out, totalWeightOut), results)
 
 
+def _check_classes(self: Tensor, target: Tensor, weight: Tensor, ignored: int) -> None:
+    classes = self.shape[min(1, self.dim() - 1)]
+    check_indices(target, classes, ignored)
+    if weight is not None and weight.shape != (classes,):
+        raise RuntimeError(f"{tuple(weight.shape)} weights for {classes} classes")
+
+
 @kernel
 def aclnnNLLLossBackward(
     gradOutput: Tensor,
@@ -138,6 +148,7 @@ def aclnnNLLLossBackward(
     out: Tensor,
 ):
     known(reduction, _REDUCTIONS)
+    _check_classes(self, target, weight, ignoreIndex)
     total = totalWeight.reshape(())
     arguments = self, as_index(target), weight, reduction, ignoreIndex, total
     write(out, aten.nll_loss_backward(gradOutput, *arguments))
@@ -170,6 +181,7 @@ def aclnnNLLLoss2dBackward(
     out: Tensor,
 ):
     known(reduction, _REDUCTIONS)
+    _check_classes(self, target, weight, ignoreIndex)
     total = totalWeight.reshape(())
     arguments = self, as_index(target), weight, reduction, ignoreIndex, total
     write(out, aten.nll_loss2d_backward(gradOutput, *arguments))
@@ -195,6 +207,7 @@ def aclnnCtcLoss(
     negLogLikelihoodOut: Tensor,
     logAlphaOut: Tensor,
 ):
+    check_indices(targets, logProbs.shape[-1])
     results = aten._ctc_loss(logProbs, targets, inputLengths, targetlengths, blank, zeroInfinity)
     write(negLogLikelihoodOut, results[0])
     logAlphaOut.zero_()  # its last dimension is rounded up to a multiple of eight
@@ -215,7 +228,14 @@ def aclnnCtcLossBackward(
     out: Tensor,
 ):
     lengths = inputLengths, targetLengths
+    check_indices(targets, logProbs.shape[-1])
+    # Torch checks in the forward only, and its alpha tells what the backward reads.
+    true = aten._ctc_loss(logProbs, targets, *lengths, blank, zeroInfinity)
     alpha = logAlpha[..., : 2 * max(targetLengths) + 1].contiguous()
+    if alpha.shape != true[1].shape or negLogLikelihood.shape != true[0].shape:
+        raise RuntimeError(
+            f"the forward's alpha is {tuple(true[1].shape)}, not {tuple(alpha.shape)}"
+        )
     results = negLogLikelihood, alpha, blank, zeroInfinity
     write(out, aten._ctc_loss_backward(gradOut, logProbs, targets, *lengths, *results))
 

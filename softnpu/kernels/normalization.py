@@ -173,6 +173,9 @@ def aclnnBatchNormBackward(
     gradWeight: Tensor,
     gradBias: Tensor,
 ):
+    used = (saveMean, saveInvstd) if training else (runningMean, runningVar)
+    if any(one is None or one.shape != (input.shape[1],) for one in used):
+        raise RuntimeError(f"no mean and variance of {input.shape[1]} channels")
     saved = runningMean, runningVar, saveMean, saveInvstd, training, eps, list(outputMask)
     results = in_single(aten.native_batch_norm_backward)(gradOut, input, weight, *saved)
     _write_parts((gradInput, gradWeight, gradBias), results)

@@ -8,26 +8,46 @@ import torch
 
 from . import kernel
 from ._precision import in_single
-from ._tools import as_index, aten, each, write, write_all
+from ._tools import as_index, aten, check_indices, each, write, write_all
 
 if TYPE_CHECKING:
     from ._types import IntArray, Tensor, int8_t, int64_t
+
+
+def _chosen(grad: Tensor, self: Tensor, indices: Tensor, dimensions: int) -> Tensor:
+    """The indices of a max pooling for its backward, which writes wherever they point, unchecked."""
+    places = self.shape[-dimensions:].numel()
+    if indices.shape != grad.shape:
+        raise RuntimeError(f"{tuple(indices.shape)} indices for a {tuple(grad.shape)} gradient")
+    check_indices(indices, places)
+    return as_index(indices)
+
+
+def _pooled(grad: Tensor, self: Tensor, dimensions: int) -> Tensor:
+    """The gradient of an average pooling, which torch divides by its sizes, unchecked."""
+    if grad.shape[:-dimensions] != self.shape[:-dimensions] or 0 in grad.shape[-dimensions:]:
+        raise RuntimeError(f"a {tuple(grad.shape)} gradient for a {tuple(self.shape)} input")
+    return grad
 
 
 each("Tensor, IntArray, Tensor", aclnnAdaptiveAvgPool2d=aten._adaptive_avg_pool2d)
 each("Tensor, IntArray, Tensor", aclnnAdaptiveAvgPool3d=aten._adaptive_avg_pool3d)
 each(
     "Tensor, Tensor, Tensor",
-    aclnnAdaptiveAvgPool2dBackward=aten._adaptive_avg_pool2d_backward,
-    aclnnAdaptiveAvgPool3dBackward=aten._adaptive_avg_pool3d_backward,
+    aclnnAdaptiveAvgPool2dBackward=lambda grad, self: aten._adaptive_avg_pool2d_backward(
+        _pooled(grad, self, 2), self
+    ),
+    aclnnAdaptiveAvgPool3dBackward=lambda grad, self: aten._adaptive_avg_pool3d_backward(
+        _pooled(grad, self, 3), self
+    ),
 )
 each(
     "Tensor, Tensor, Tensor, Tensor",
     aclnnAdaptiveMaxPool2dBackward=lambda grad, self, indices: aten.adaptive_max_pool2d_backward(
-        grad, self, as_index(indices)
+        grad, self, _chosen(grad, self, indices, 2)
     ),
     aclnnAdaptiveMaxPool3dBackward=lambda grad, self, indices: aten.adaptive_max_pool3d_backward(
-        grad, self, as_index(indices)
+        grad, self, _chosen(grad, self, indices, 3)
     ),
 )
 
@@ -143,7 +163,8 @@ def aclnnMaxPool2dWithIndicesBackward(
     ceilMode: bool,
     gradInput: Tensor,
 ):
-    place = kernelSize, stride, padding, dilation, ceilMode, as_index(indices)
+    chosen = _chosen(gradOutput, self, indices, 2)
+    place = kernelSize, stride, padding, dilation, ceilMode, chosen
     write(gradInput, aten.max_pool2d_with_indices_backward(gradOutput, self, *place))
 
 
@@ -233,7 +254,8 @@ def aclnnMaxPool3dWithArgmaxBackward(
     ceilMode: bool,
     gradInput: Tensor,
 ):
-    place = kernelSize, stride, padding, dilation, ceilMode, as_index(indices)
+    chosen = _chosen(gradOutput, self, indices, 3)
+    place = kernelSize, stride, padding, dilation, ceilMode, chosen
     write(gradInput, aten.max_pool3d_with_indices_backward(gradOutput, self, *place))
 
 

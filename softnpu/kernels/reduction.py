@@ -148,7 +148,9 @@ def aclnnCumprod(input: Tensor, dim: Scalar, dtype: DataType, out: Tensor):
 
 @kernel
 def aclnnHistc(self: Tensor, bins: int64_t, min: Scalar, max: Scalar, out: Tensor):
-    write(out, torch.histc(self, bins, min, max))
+    # torch's CPU counts floating-point numbers only.
+    numbers = self if self.is_floating_point() else self.double()
+    write(out, torch.histc(numbers, bins, min, max).to(out.dtype))
 
 
 @kernel

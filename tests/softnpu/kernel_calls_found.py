@@ -127,6 +127,39 @@ call(
 )
 
 
+# What torch's CPU does not count, transformers' mixtures of experts do: whole numbers.
+
+
+def _counted(x, dtype):
+    return torch.histc(x.whole(20, dtype=dtype), 6, 0, 5)
+
+
+call(
+    "aclnnHistc",
+    instead(lambda x: _counted(x, torch.int32), lambda x: _counted(x, torch.float32).int()),
+)
+
+
+# A product of several half-precision numbers is rounded once.
+
+
+def _logits_gradient(x, dtype):
+    given, target, weight, positive = (x.share(3, 4).half().to(dtype) for _ in range(4))
+    given.requires_grad_()
+    loss = F.binary_cross_entropy_with_logits(
+        given, target, weight, pos_weight=positive, reduction="sum"
+    )
+    return torch.autograd.grad(loss, given)[0].half()
+
+
+call(
+    "aclnnBinaryCrossEntropyWithLogitsBackward",
+    instead(
+        lambda x: _logits_gradient(x, torch.float16), lambda x: _logits_gradient(x, torch.float32)
+    ),
+)
+
+
 # A norm's statistics are float32 though its input is not.
 
 
@@ -148,3 +181,19 @@ for _name in ("aclnnBatchNormBackward", "aclnnLayerNormBackward"):
             lambda x: [grad.half() for grad in _norm_backwards(x, torch.float32)],
         ),
     )
+
+
+# A mask of padding hides everything from some queries: torch gives them zeros.
+
+
+def _attention_of_padding(x):
+    seen = torch.ones(5, 5, dtype=torch.bool).tril().repeat(2, 1, 1, 1)
+    seen[0, :, :, :2] = False
+    query, key, value = (x(2, 3, 5, 8).requires_grad_() for _ in range(3))
+    result = F.scaled_dot_product_attention(query, key, value, attn_mask=seen.to(x.device))
+    slope = x(2, 3, 5, 8)
+    return [result.detach(), *torch.autograd.grad(result, (query, key, value), slope)]
+
+
+for _name in ("aclnnFlashAttentionScore", "aclnnFlashAttentionScoreGrad"):
+    call(_name, _attention_of_padding)

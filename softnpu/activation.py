@@ -54,7 +54,9 @@ def activate() -> str:
         path = os.path.join(values["ASCEND_HOME_PATH"], build.LIBRARY_FOLDER, name)
         ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL)
     os.environ.update(values)
-    if str(PACKAGE.parent) not in sys.path:  # multiprocessing's spawn hands its children this list
+    # multiprocessing's spawn hands its children this list, but for its first entry, which is the
+    # script's folder.
+    if str(PACKAGE.parent) not in sys.path[1:]:
         sys.path.append(str(PACKAGE.parent))
     return "software"
 

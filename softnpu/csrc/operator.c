@@ -88,7 +88,10 @@ EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const 
                             op->name);
     }
     size_t count = strlen(op->kinds);
-    aclError refused = check_all(op, slots);
+    aclError refused = softnpu_check_process();
+    if (!refused) {
+        refused = check_all(op, slots);
+    }
     if (!refused) {
         refused = softnpu_check_limits(op, slots);
     }

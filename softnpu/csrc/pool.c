@@ -27,8 +27,22 @@ void softnpu_unlock(void) { pthread_mutex_unlock(&lock); }
 void softnpu_wait(void) { pthread_cond_wait(&changed, &lock); }
 void softnpu_notify(void) { pthread_cond_broadcast(&changed); }
 
+static bool left_behind; /* a child of a process that had used the device */
+
+static void after_fork_in_child(void) {
+    left_behind = first != NULL;
+    softnpu_unlock();
+}
+
 __attribute__((constructor)) static void survive_forks(void) {
-    pthread_atfork(softnpu_lock, softnpu_unlock, softnpu_unlock);
+    pthread_atfork(softnpu_lock, softnpu_unlock, after_fork_in_child);
+}
+
+aclError softnpu_check_process(void) {
+    return left_behind ? softnpu_fail(ACLNN_ERR_RUNTIME,
+                                      "softnpu: this process was forked from one that had used the NPU "
+                                      "and cannot use it: start it by multiprocessing's \"spawn\".")
+                       : ACL_SUCCESS;
 }
 
 static softnpu_handle *take_slot(void) {

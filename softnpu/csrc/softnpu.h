@@ -50,6 +50,8 @@ void softnpu_unlock(void);
 void softnpu_wait(void); /* with the lock: until softnpu_notify() */
 void softnpu_notify(void);
 
+aclError softnpu_check_process(void); /* fails in a forked child, as a chip's driver does */
+
 /* What every handle begins with (pool.c). */
 typedef struct softnpu_handle {
     uint32_t magic;

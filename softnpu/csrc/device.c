@@ -12,7 +12,7 @@ static bool initialized;
 static __thread int current_device = -1;
 static char contexts[SOFTNPU_MAX_DEVICES]; /* a context is the address of its entry */
 
-static int device_count(void) {
+int softnpu_device_count(void) {
     const char *text = getenv("SOFTNPU_DEVICES");
     int count = text ? atoi(text) : 1;
     return count < 1 ? 1 : count > SOFTNPU_MAX_DEVICES ? SOFTNPU_MAX_DEVICES : count;
@@ -46,15 +46,15 @@ EXPORT aclError aclrtGetDeviceCount(uint32_t *count) {
     if (!count) {
         return softnpu_fail(ACL_ERROR_RT_PARAM_INVALID, "aclrtGetDeviceCount: count is null");
     }
-    *count = (uint32_t)device_count();
+    *count = (uint32_t)softnpu_device_count();
     return ACL_SUCCESS;
 }
 
 EXPORT aclError aclrtSetDevice(int32_t device) {
-    if (device < 0 || device >= device_count()) {
+    if (device < 0 || device >= softnpu_device_count()) {
         return softnpu_fail(ACL_ERROR_RT_INVALID_DEVICEID,
                             "softnpu: no device %d, there are %d (SOFTNPU_DEVICES)", device,
-                            device_count());
+                            softnpu_device_count());
     }
     current_device = device;
     return ACL_SUCCESS;
@@ -198,7 +198,7 @@ EXPORT aclError aclrtSynchronizeDeviceWithTimeout(int32_t milliseconds) {
     return aclrtSynchronizeDevice();
 }
 
-static bool is_device(int32_t device) { return device >= 0 && device < device_count(); }
+static bool is_device(int32_t device) { return device >= 0 && device < softnpu_device_count(); }
 
 static aclError refuse(const char *call) {
     return softnpu_fail(ACL_ERROR_RT_PARAM_INVALID,

@@ -61,12 +61,12 @@ static bool is_in_range(const void *address) {
     return range && (uintptr_t)address - (uintptr_t)range < range_size;
 }
 
+/* Twice what the devices have, so that there is room between blocks; not more, since an emulator
+ * such as qemu keeps books on every page that is reserved. */
 static bool reserve_range(void) {
-    for (range_size = (size_t)1 << 42; !range && range_size > memory_total; range_size /= 2) {
+    if (!range) {
+        range_size = 2 * (size_t)softnpu_device_count() * memory_total;
         range = map(range_size, PROT_NONE);
-        if (range) {
-            return true;
-        }
     }
     return range != NULL;
 }

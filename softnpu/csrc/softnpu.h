@@ -42,6 +42,7 @@ EXPORT const char *aclGetRecentErrMsg(void);
 /* The device that this thread has set, or -1. */
 int softnpu_current_device(void);
 
+int softnpu_device_count(void);
 void softnpu_set_memory(size_t bytes); /* of each device */
 
 /* One lock for handles, memory and streams (pool.c). Nobody waits for Python while holding it. */

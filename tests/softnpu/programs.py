@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -29,7 +30,15 @@ def command(
     }
     clean |= {"PYTHONPATH": str(ROOT)} | environment
     done = subprocess.run(
-        words, capture_output=True, text=True, env=clean, cwd=cwd, timeout=300, check=False
+        words,
+        capture_output=True,
+        text=True,
+        env=clean,
+        cwd=cwd,
+        timeout=300,
+        check=False,
+        # What a shell starts in the background is deaf to it, and so are its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     if check:
         assert done.returncode == 0, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"

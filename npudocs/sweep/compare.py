@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 
 import torch
 
+from npudocs import evidence
 from npudocs.recording import messages
 from npudocs.sweep.forms import Outcome
 from npudocs.sweep.statuses import STATUSES, TOLERANCES
@@ -34,9 +36,14 @@ def worst(statuses: list[str]) -> str:
     return min(statuses, key=list(STATUSES).index)
 
 
+@functools.cache
+def _scrubber() -> messages.Scrubber:
+    return messages.Scrubber(evidence.ROOT)
+
+
 def of_error(error: BaseException) -> str:
-    """An error's kind and text, on one line."""
-    text = messages.without_frames(_NOISE.sub("", str(error)))
+    """An error's kind and text, on one line, with nothing of this machine or this run."""
+    text = _scrubber()(messages.without_frames(_NOISE.sub("", str(error))))
     return messages.shorten(" ".join(f"{type(error).__name__}: {text}".split()), 300)
 
 

@@ -97,6 +97,14 @@ def test_messages_have_no_clock_process_or_stack() -> None:
     assert "PID" not in found and "2026" not in found and "Traceback" not in found
 
 
+def test_an_error_says_nothing_of_this_machine_or_this_run() -> None:
+    file = Path(torch.__file__).with_name("_decomp") / "decompositions_for_jvp.py"
+    text = f'File "{file}", line 1\nEZ1001: [PID: 12] 2026-11-30-12:00:01.123.456 (softnpu) refused'
+    found = of_error(RuntimeError(text))
+    assert "decompositions_for_jvp.py" in found and str(file.parent) not in found
+    assert "EZ1001: [PID: ...] <time>" in found and found.endswith("(softnpu) refused")
+
+
 def _variant(function: object, inplace: object = None, forms: tuple = tuple(FORMS)) -> Variant:
     """A made-up operator: x * x on the CPU, `function` on the device."""
 

@@ -10,16 +10,13 @@ typedef struct {
     const char *start, *end;
 } bytes;
 
-/* All bytes between a tensor's first element and its last. */
+/* All bytes between the first element and the last of a tensor that was checked. */
 static bytes extent(const softnpu_tensor *tensor) {
-    int64_t first = tensor->offset, last = tensor->offset, bits = softnpu_bits(tensor->dtype);
-    for (int32_t i = 0; i < tensor->rank; i++) {
-        if (tensor->shape[i] == 0) {
-            return (bytes){NULL, NULL};
-        }
-        *(tensor->strides[i] < 0 ? &first : &last) += (tensor->shape[i] - 1) * tensor->strides[i];
+    int64_t last, bits = softnpu_bits(tensor->dtype);
+    if (!tensor->elements || !softnpu_last_element(tensor, &last)) { /* it has no elements */
+        return (bytes){NULL, NULL};
     }
-    return (bytes){tensor->elements + first * bits / 8, tensor->elements + (last + 1) * bits / 8};
+    return (bytes){tensor->elements + tensor->offset * bits / 8, tensor->elements + (last + 1) * bits / 8};
 }
 
 /* Of one dtype and shape, and the same elements or no byte in common. */

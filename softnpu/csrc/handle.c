@@ -85,8 +85,7 @@ EXPORT aclError aclDestroyTensor(softnpu_tensor *tensor) {
                : softnpu_fail(ACLNN_ERR_PARAM_INVALID, "softnpu: %p is not a tensor", (void *)tensor);
 }
 
-/* The last element that a view reaches; false where it is beyond counting, or steps go back. */
-static bool end_of(const softnpu_tensor *tensor, int64_t *last) {
+bool softnpu_last_element(const softnpu_tensor *tensor, int64_t *last) {
     *last = tensor->offset;
     for (int32_t i = 0; i < tensor->rank; i++) {
         int64_t step;
@@ -109,7 +108,7 @@ aclError softnpu_check_tensor(softnpu_tensor *tensor, const char *operator, size
     if (length == 0) {
         return ACL_SUCCESS;
     }
-    if (tensor->offset < 0 || !end_of(tensor, &last) || last >= tensor->storage_length ||
+    if (tensor->offset < 0 || !softnpu_last_element(tensor, &last) || last >= tensor->storage_length ||
         __builtin_mul_overflow(tensor->storage_length, bits, &size)) {
         return softnpu_fail(ACLNN_ERR_PARAM_INVALID,
                             "softnpu: %s: parameter %zu reaches out of its storage of %lld elements",

@@ -71,25 +71,29 @@ static bool reserve_range(void) {
     return range != NULL;
 }
 
-/* Room for `size` bytes and a page behind them that is in no block. */
+/* Room for `size` bytes and a page behind them that is in no block: the first from `next` on, or
+ * from the beginning. */
 static char *take_addresses(size_t size) {
     enum { PAGE = 1 << 16 }; /* the largest page there is */
     if (!reserve_range() || size > range_size / 2) {
         return NULL;
     }
-    size = (size + 2 * PAGE - 1) / PAGE * PAGE;
     for (int turn = 0; turn < 2; turn++, next = 0) {
-        for (size_t i = place_of(range + next); next + size <= range_size; i++) {
-            const block *before = i ? &blocks[i - 1] : NULL;
-            if (before && is_in_range(before->start) && before->start + before->size > range + next) {
-                next = ((size_t)(before->start - range) + before->size + 2 * PAGE - 1) / PAGE * PAGE;
+        size_t start = next, end = range_size;
+        for (size_t i = 0; i < block_count && end == range_size; i++) {
+            if (!is_in_range(blocks[i].start)) { /* page-locked memory of the host */
+                continue;
             }
-            if (i == block_count || !is_in_range(blocks[i].start) ||
-                range + next + size <= blocks[i].start) {
-                char *start = range + next;
-                next += size;
-                return next <= range_size ? start : NULL;
+            size_t first = (size_t)(blocks[i].start - range), behind = first + blocks[i].size;
+            if (first >= start + size + PAGE) {
+                end = first;
+            } else if (behind > start) {
+                start = (behind + 2 * PAGE - 1) / PAGE * PAGE;
             }
+        }
+        if (start + size + PAGE <= end) {
+            next = (start + size + 2 * PAGE - 1) / PAGE * PAGE;
+            return range + start;
         }
     }
     return NULL;

@@ -47,6 +47,15 @@ static aclError check_members(const softnpu_array *list, const char *operator, s
     return ACL_SUCCESS;
 }
 
+/* Whether what a live handle stands for lies in NPU memory, or is made of live handles. */
+static aclError check_content(void *known, char kind, const char *operator, size_t parameter) {
+    if (known && kind == 'T') {
+        return softnpu_check_tensor(known, operator, parameter);
+    }
+    return known && (kind == 'L' || kind == 'Z') ? check_members(known, operator, parameter)
+                                                 : ACL_SUCCESS;
+}
+
 /* Whether an argument is what its parameter wants: absent, or live, of its kind, in NPU memory. */
 static aclError check(void *argument, char kind, const char *operator, size_t parameter) {
     uint32_t magic = kind == 'T' ? MAGIC_TENSOR : kind == 'S' ? MAGIC_SCALAR : MAGIC_ARRAY;
@@ -57,11 +66,7 @@ static aclError check(void *argument, char kind, const char *operator, size_t pa
                             "softnpu: %s: parameter %zu, %p, is no live handle of its kind", operator,
                             parameter, argument);
     }
-    if (known && kind == 'T') {
-        return softnpu_check_tensor(known, operator, parameter);
-    }
-    return known && (kind == 'L' || kind == 'Z') ? check_members(known, operator, parameter)
-                                                 : ACL_SUCCESS;
+    return check_content(known, kind, operator, parameter);
 }
 
 static aclError check_all(const softnpu_operator *op, const softnpu_slot *slots) {
@@ -125,16 +130,12 @@ static aclError run(softnpu_task *task) {
     return softnpu_python_call(ready->op, ready->index, ready->slots);
 }
 
+/* Again what was checked in the first phase: memory may have been freed since. */
 static aclError check_memory(const executor *ready) {
     const softnpu_operator *op = ready->op;
     aclError code = ACL_SUCCESS;
     for (size_t i = 0; op->kinds[i] && !code; i++) {
-        void *argument = ready->slots[i].pointer;
-        if (argument && op->kinds[i] == 'T') {
-            code = softnpu_check_tensor(argument, op->name, i);
-        } else if (argument && op->kinds[i] == 'L') {
-            code = check_members(argument, op->name, i);
-        }
+        code = check_content(ready->slots[i].pointer, op->kinds[i], op->name, i);
     }
     return code;
 }
@@ -149,7 +150,7 @@ EXPORT aclError softnpu_execute(void *handle, void *on_stream) {
         return ACLNN_ERR_PARAM_INVALID;
     }
     softnpu_hold(ready);
-    aclError code = check_memory(ready); /* some may have been freed since the first phase */
+    aclError code = check_memory(ready);
     softnpu_destroy(ready, MAGIC_EXECUTOR); /* an executor runs once */
     if (code) {
         softnpu_release(ready);

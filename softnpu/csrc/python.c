@@ -18,8 +18,7 @@ object *from_dlpack; /* see python.h */
 static object *kernels[MAX_OPERATORS];
 static object *out_name;
 
-/* Keeps the message of the Python error for the caller. */
-static __thread bool interrupted;
+static __thread bool interrupted; /* a kernel, since this was delivered last */
 
 void softnpu_deliver_interrupt(void) {
     if (interrupted) {
@@ -28,6 +27,7 @@ void softnpu_deliver_interrupt(void) {
     }
 }
 
+/* Keeps the message of the Python error for the caller. */
 static aclError python_error(const char *what) {
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
         /* An AscendCL call can only fail; the interrupt comes again after it, to the program. */

@@ -150,6 +150,9 @@ typedef struct {
 
 /* Bits of an element of an aclDataType, 0 for an unknown one (handle.c). */
 int softnpu_bits(int dtype);
+/* The last element that a view with elements reaches; false where it is beyond counting, or steps
+ * go back (handle.c). */
+bool softnpu_last_element(const softnpu_tensor *tensor, int64_t *last);
 /* Whether a tensor lies inside device memory; a code and a message if not (handle.c). */
 aclError softnpu_check_tensor(softnpu_tensor *tensor, const char *operator, size_t parameter);
 

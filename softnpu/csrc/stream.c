@@ -205,7 +205,7 @@ aclError softnpu_stream_error(softnpu_stream *stream) {
     return code;
 }
 
-/* The first stream after one in the list that has something left, held; any device's for -1. */
+/* A stream that has something left to run, or an error to tell, held; any device's for -1. */
 static softnpu_stream *next_with_work(int device, bool or_error) {
     softnpu_lock();
     softnpu_stream *found = all;

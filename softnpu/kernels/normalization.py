@@ -181,17 +181,19 @@ def aclnnBatchNormBackward(
     _write_parts((gradInput, gradWeight, gradBias), results)
 
 
-def _channels(vector: Tensor, like: Tensor) -> Tensor:
+def channels(vector: Tensor, like: Tensor) -> Tensor:
+    """A value for each channel, so shaped that it meets dimension 1 of a tensor."""
     return vector.reshape(1, -1, *[1] * (like.dim() - 2))
 
 
-def _others(x: Tensor) -> list[int]:
+def other_dimensions(x: Tensor) -> list[int]:
+    """All dimensions but the channels'."""
     return [0, *range(2, x.dim())]
 
 
 @kernel
 def aclnnBatchNormStats(input: Tensor, eps: double, mean: Tensor, invstd: Tensor):
-    variance, average = torch.var_mean(input.float(), _others(input), correction=0)
+    variance, average = torch.var_mean(input.float(), other_dimensions(input), correction=0)
     write_all((mean, invstd), (average, torch.rsqrt(variance + eps)))
 
 
@@ -205,17 +207,17 @@ def aclnnBatchNormElemt(
     eps: double,
     output: Tensor,
 ):
-    result = (input - _channels(mean, input)) * _channels(invstd, input)
+    result = (input - channels(mean, input)) * channels(invstd, input)
     if weight is not None:
-        result = result * _channels(weight, input)
+        result = result * channels(weight, input)
     if bias is not None:
-        result = result + _channels(bias, input)
+        result = result + channels(bias, input)
     write(output, result.to(output.dtype))
 
 
 @kernel
 def aclnnBatchNormReduce(x: Tensor, sum: Tensor, squareSum: Tensor):
-    write_all((sum, squareSum), (x.sum(_others(x)), (x * x).sum(_others(x))))
+    write_all((sum, squareSum), (x.sum(other_dimensions(x)), (x * x).sum(other_dimensions(x))))
 
 
 @kernel

@@ -8,6 +8,7 @@ import torch
 
 from . import kernel
 from ._tools import write, write_all
+from .normalization import channels, other_dimensions
 
 if TYPE_CHECKING:
     from ._types import Tensor
@@ -49,11 +50,10 @@ def aclnnBatchNormReduceBackward(
     gradWeight: Tensor,
     gradBias: Tensor,
 ):
-    others = [0, *range(2, input.dim())]
-    along = _broadcast(input)
+    others = other_dimensions(input)
     slope = gradOut.float()
     total = slope.sum(others)
-    weighted = (slope * (input.float() - along(mean))).sum(others)
+    weighted = (slope * (input.float() - channels(mean.float(), input))).sum(others)
     write_all((sumDy, sumDyXmu), (total, weighted))
     write_all((gradWeight, gradBias), (weighted * invstd.float(), total))
 
@@ -70,15 +70,10 @@ def aclnnBatchNormElemtBackward(
     counter: Tensor,
     gradInput: Tensor,
 ):
-    along = _broadcast(input)
     count = counter.sum()
-    common = along(sumDy) / count
-    turn = (input.float() - along(mean)) * along(invstd).square() * along(sumDyXmu) / count
-    result = (gradOut.float() - common - turn) * along(invstd)
-    write(gradInput, result if weight is None else result * along(weight))
-
-
-def _broadcast(input):
-    """How a value for each channel meets the input: in float32, the channels in dimension 1."""
-    shape = (1, -1, *[1] * (input.dim() - 2))
-    return lambda vector: vector.float().reshape(shape)
+    average, scale, total, weighted = (
+        channels(vector.float(), input) for vector in (mean, invstd, sumDy, sumDyXmu)
+    )
+    turn = (input.float() - average) * scale.square() * weighted / count
+    result = (gradOut.float() - total / count - turn) * scale
+    write(gradInput, result if weight is None else result * channels(weight.float(), input))

@@ -81,9 +81,8 @@ def environment() -> dict[str, str]:
         "ASCEND_HOME_PATH": str(home),  # torch_npu expects what CANN's set_env.sh sets
         "ASCEND_OPP_PATH": str(home / "opp"),
         "LD_LIBRARY_PATH": _prepend("LD_LIBRARY_PATH", str(home / build.LIBRARY_FOLDER)),
-        # Off unless the user chose: an operator's error is then raised by the call that
-        # made it, as CANN does for arguments it refuses, and not later and elsewhere by
-        # torch_npu's queue, which goes on with results that were never computed.
+        # Off unless the user chose: an error is then raised by the call that caused it, and
+        # not later by one that synchronizes (csrc/stream.c).
         "TASK_QUEUE_ENABLE": os.environ.get("TASK_QUEUE_ENABLE", "0"),
     }
 

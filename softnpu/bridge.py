@@ -11,6 +11,7 @@ import faulthandler
 import inspect
 import os
 import sys
+import threading
 import traceback
 from collections.abc import Callable
 from types import TracebackType
@@ -88,7 +89,9 @@ def make_shield() -> tuple[Callable, Callable, Callable, Callable]:
 
 
 def explain(error: BaseException, trace: TracebackType | None) -> str:
-    """The message for a kernel that raised."""
+    """The message for a kernel that raised, or was left for what a signal handler raised."""
+    if not isinstance(error, Exception):
+        return f"{type(error).__name__} was raised inside the kernel, and comes after this"
     return "the kernel raised\n" + "".join(traceback.format_exception(type(error), error, trace))
 
 
@@ -119,13 +122,13 @@ _PROCESS = os.getpid()  # a forked child has no queue thread to wait for
 
 @atexit.register
 def _drain() -> None:
-    """Lets torch_npu's queue finish while its kernels can still have the interpreter.
+    """Raises what an operator still at work has to say, while somebody hears it.
 
-    Handlers run last in, first out, so this one comes before torch_npu's own, which
-    waits for the queue without giving up the interpreter lock: the kernels would wait
-    for that lock, and it for them.
+    Handlers run last in, first out, so this one comes before torch_npu's own, which only logs
+    it. Not while other threads are at work: they may fill torch_npu's queue for ever.
     """
-    if torch.npu.is_initialized() and os.getpid() == _PROCESS:
+    alone = threading.active_count() == 1
+    if alone and torch.npu.is_initialized() and os.getpid() == _PROCESS:
         torch.npu.synchronize()
 
 

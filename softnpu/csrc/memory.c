@@ -152,7 +152,10 @@ static aclError allocate(void **result, size_t size, int device) {
 }
 
 static aclError release(void *start, bool of_device) {
-    softnpu_synchronize_all(); /* what is still to run may use it */
+    if (softnpu_synchronize_all()) { /* what is still to run may use it */
+        return softnpu_fail(ACLNN_ERR_RUNTIME,
+                            "softnpu: memory cannot be freed in the middle of a kernel");
+    }
     softnpu_lock();
     size_t place = place_of(start);
     block *old = place ? &blocks[place - 1] : NULL;

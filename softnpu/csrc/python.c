@@ -18,23 +18,26 @@ object *from_dlpack; /* see python.h */
 static object *kernels[MAX_OPERATORS];
 static object *out_name;
 
-static __thread bool interrupted; /* a kernel, since this was delivered last */
+/* What ended a kernel, since it was delivered last, and is no error of the kernel's: a
+ * KeyboardInterrupt, a SystemExit or pytest's failure, raised by a signal handler inside it. */
+static __thread object *interrupt;
+
+static int raise_again(void *exception) {
+    object *type = PyObject_Type(exception);
+    PyErr_SetObject(type, exception);
+    forget(type), forget(exception);
+    return -1;
+}
 
 void softnpu_deliver_interrupt(void) {
-    if (interrupted) {
-        interrupted = false;
-        PyErr_SetInterrupt();
+    if (interrupt && Py_AddPendingCall(raise_again, interrupt) == 0) {
+        interrupt = NULL;
     }
 }
 
 /* Keeps the message of the Python error for the caller. */
 static aclError python_error(const char *what) {
-    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
-        /* An AscendCL call can only fail; the interrupt comes again after it, to the program. */
-        PyErr_Clear();
-        interrupted = true;
-        return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: interrupted from the keyboard", what);
-    }
+    bool of_kernel = PyErr_ExceptionMatches(PyExc_Exception);
     object *type = NULL, *value = NULL, *trace = NULL;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
@@ -44,6 +47,12 @@ static aclError python_error(const char *what) {
     object *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
     const char *message = bytes ? PyBytes_AsString(bytes) : "unknown error";
     softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: %s", what, message);
+    if (!of_kernel && value) {
+        /* An AscendCL call can only fail; this comes again after it, to the program. */
+        forget(interrupt);
+        Py_IncRef(value);
+        interrupt = value;
+    }
     forget(bytes), forget(text), forget(type), forget(value), forget(trace);
     PyErr_Clear();
     return ACLNN_ERR_RUNTIME;
@@ -79,6 +88,10 @@ aclError softnpu_python_start(void) {
     forget(bridge);
     softnpu_end_visit(visit);
     return code;
+}
+
+bool softnpu_call_later(int (*function)(void *), void *argument) {
+    return python_is_there() && Py_AddPendingCall(function, argument) == 0;
 }
 
 bool softnpu_is_python_thread(void) { return python_is_there() && PyGILState_GetThisThreadState(); }

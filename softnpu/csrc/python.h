@@ -30,8 +30,12 @@ PYTHON void PyErr_Clear(void);
 PYTHON object *PyErr_Format(object *, const char *, ...);
 PYTHON object *PyExc_NotImplementedError;
 PYTHON int PyErr_ExceptionMatches(object *);
-PYTHON void PyErr_SetInterrupt(void);
-PYTHON object *PyExc_KeyboardInterrupt;
+PYTHON void PyErr_SetObject(object *, object *);
+PYTHON object *PyExc_Exception;
+PYTHON object *PyObject_Type(object *);
+PYTHON int Py_AddPendingCall(int (*)(void *), void *);
+PYTHON int PyGC_Enable(void);
+PYTHON int PyGC_Disable(void);
 PYTHON object *PyTuple_New(intptr_t);
 PYTHON int PyTuple_SetItem(object *, intptr_t, object *);
 PYTHON object *PyTuple_GetItem(object *, intptr_t);
@@ -68,6 +72,7 @@ object *softnpu_as_argument(softnpu_slot slot, char kind);
 /* What a thread brings into Python, given back when it leaves. (shield.c) */
 typedef struct {
     int lock_state;
+    int collects; /* garbage, whose finalizers may use the NPU: not inside a kernel */
     object *dynamo;
 } softnpu_visit;
 softnpu_visit softnpu_begin_visit(void);

@@ -33,7 +33,7 @@ static void find_switch(void) {
  * every call costs more than a small kernel. */
 softnpu_visit softnpu_begin_visit(void) {
     bool foreign = !PyGILState_GetThisThreadState();
-    softnpu_visit visit = {PyGILState_Ensure(), NULL};
+    softnpu_visit visit = {.lock_state = PyGILState_Ensure()};
     if (foreign) {
         PyEval_SaveThread();
         visit.lock_state = PyGILState_Ensure();
@@ -41,6 +41,7 @@ softnpu_visit softnpu_begin_visit(void) {
     if (!none) {
         find_switch();
     }
+    visit.collects = PyGC_Disable();
     visit.dynamo = set_eval_frame ? PyObject_CallFunctionObjArgs(set_eval_frame, none, NULL) : NULL;
     return visit;
 }
@@ -50,6 +51,9 @@ void softnpu_end_visit(softnpu_visit visit) {
         forget(PyObject_CallFunctionObjArgs(set_eval_frame, visit.dynamo, NULL));
     }
     forget(visit.dynamo);
+    if (visit.collects) {
+        PyGC_Enable();
+    }
     PyGILState_Release(visit.lock_state);
 }
 

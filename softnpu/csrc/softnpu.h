@@ -82,7 +82,7 @@ softnpu_place softnpu_reach(const void *address, size_t size);
 
 void softnpu_guard(void);                /* guard.c */
 const char *softnpu_last_operator(void); /* of this thread */
-void softnpu_synchronize_all(void);      /* stream.c */
+aclError softnpu_synchronize_all(void);  /* stream.c; an error where it cannot be waited for */
 aclError softnpu_synchronize_device(int device);
 
 /* What an operator accepts, as limits.py writes it; a bit for each dtype, rank or format that
@@ -184,6 +184,8 @@ enum {
 /* The bridge to Python (python.c). */
 aclError softnpu_python_start(void);
 bool softnpu_is_python_thread(void);
+/* By the main thread, with Python's lock, when it comes to it; false if it will not. */
+bool softnpu_call_later(int (*function)(void *), void *argument);
 bool softnpu_python_has_kernel(const softnpu_operator *op, int index);
 aclError softnpu_python_call(const softnpu_operator *op, int index, const softnpu_slot *slots);
 void softnpu_deliver_interrupt(void); /* one that ended a kernel: to the program, after the backlog */

@@ -1,4 +1,4 @@
-/* What waits in a stream. */
+/* A stream, and what waits in it. */
 #ifndef SOFTNPU_STREAM_H
 #define SOFTNPU_STREAM_H
 
@@ -19,14 +19,30 @@ typedef struct softnpu_task {
     struct softnpu_task *next;
 } softnpu_task;
 
+struct softnpu_stream {
+    softnpu_handle handle;
+    int32_t id;
+    int device;
+    const void *runner;      /* the thread that runs the oldest task, by its `depth`; or NULL */
+    uint64_t launched, done; /* tasks so far */
+    bool asked;              /* Python's main thread, to make room; */
+    uint64_t next_trim;      /* not before this time, in nanoseconds */
+    softnpu_task *oldest, *newest;
+    aclError error;
+    char *message;
+    softnpu_stream *next, *previous; /* all streams */
+};
+
 /* The stream that a caller names; NULL names the device's own. NULL and a message if unknown. */
 softnpu_stream *softnpu_stream_of(void *handle);
 
 /* Runs a task now, or puts it at the end of the stream in the asynchronous mode. */
 aclError softnpu_launch(softnpu_stream *stream, softnpu_task task);
 
-/* Runs what is in a stream up to the task of this number; its errors stay in the stream. */
-void softnpu_advance(softnpu_stream *stream, uint64_t number);
+/* Runs what is in a stream up to the task of this number; its errors stay in the stream. False,
+ * with an error there, where this thread is inside a task of the stream, which cannot wait for
+ * itself. */
+bool softnpu_advance(softnpu_stream *stream, uint64_t number);
 uint64_t softnpu_launched(softnpu_stream *stream);
 bool softnpu_has_done(softnpu_stream *stream, uint64_t number);
 

@@ -1,0 +1,191 @@
+/* What waits in a stream. By default nothing: a task runs inside the call that launches it. With
+ * SOFTNPU_ASYNC=1, or with torch_npu's own queue on, it waits until somebody synchronizes: the
+ * slowest device that still keeps the order that streams and events ask for. No thread is needed
+ * for that, so it is the same in every run. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "stream.h"
+
+enum { BACKLOG = 1024 }; /* a launch into a full stream waits, as on a chip; not the queue thread */
+
+static __thread int depth; /* streams that this thread advances: a task may wait for another one */
+
+static bool is_on(const char *variable) {
+    const char *text = getenv(variable);
+    return text && *text && strcmp(text, "0") != 0;
+}
+
+/* torch_npu's queue thread must never run a kernel: torch_npu waits for it with Python's lock
+ * held, which a kernel needs. */
+static bool asynchronous(void) { return is_on("SOFTNPU_ASYNC") || is_on("TASK_QUEUE_ENABLE"); }
+
+static void let_go(softnpu_task *task) {
+    if (task->handle) {
+        softnpu_release(task->handle);
+    }
+    if (task->other) {
+        softnpu_release(task->other);
+    }
+}
+
+static uint64_t now(void) { /* nanoseconds */
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* torch_npu's queue thread found a stream full, and Python's main thread has a moment: the queue
+ * thread must not wait, since that one may wait for it with Python's lock. It then goes its own way
+ * for as long, however fast others fill the stream. */
+static int trim(void *full) {
+    softnpu_stream *stream = full;
+    uint64_t launched = softnpu_launched(stream), start = now();
+    if (depth == 0) {
+        softnpu_advance(stream, launched - BACKLOG);
+    }
+    stream->next_trim = 2 * now() - start;
+    stream->asked = false;
+    softnpu_release(stream);
+    return 0;
+}
+
+aclError softnpu_launch(softnpu_stream *stream, softnpu_task task) {
+    static int chosen = -1; /* once: a process is one or the other */
+    if (chosen < 0) {
+        chosen = asynchronous();
+    }
+    softnpu_task *waiting = chosen ? malloc(sizeof *waiting) : NULL;
+    if (!waiting) {
+        aclError code = task.run(&task);
+        let_go(&task);
+        softnpu_deliver_interrupt();
+        return code;
+    }
+    *waiting = task;
+    waiting->next = NULL;
+    softnpu_lock();
+    *(stream->newest ? &stream->newest->next : &stream->oldest) = waiting;
+    stream->newest = waiting;
+    uint64_t launched = ++stream->launched;
+    bool full = launched - stream->done > BACKLOG && stream->runner != &depth;
+    bool waits = full && softnpu_is_python_thread();
+    bool asks = full && !waits && !stream->asked && now() > stream->next_trim;
+    stream->asked = stream->asked || asks;
+    softnpu_unlock();
+    if (waits) {
+        softnpu_advance(stream, launched - BACKLOG);
+    } else if (asks) {
+        softnpu_hold(stream);
+        if (!softnpu_call_later(trim, stream)) {
+            stream->asked = false;
+            softnpu_release(stream);
+        }
+    }
+    return ACL_SUCCESS;
+}
+
+/* The first one is told. Called with the lock. */
+static void keep_error(softnpu_stream *stream, aclError code, const char *message) {
+    if (!stream->error) {
+        stream->error = code;
+        stream->message = strdup(message);
+    }
+}
+
+/* Runs the oldest task. Called with the lock, which is open while the task runs. */
+static void step(softnpu_stream *stream) {
+    softnpu_task *task = stream->oldest;
+    stream->oldest = task->next;
+    if (!stream->oldest) {
+        stream->newest = NULL;
+    }
+    stream->runner = &depth;
+    softnpu_unlock();
+    aclError code = task->run(task);
+    let_go(task);
+    free(task);
+    const char *message = code ? aclGetRecentErrMsg() : NULL;
+    softnpu_lock();
+    if (code) {
+        keep_error(stream, code, message ? message : "softnpu: a task failed");
+    }
+    stream->runner = NULL;
+    stream->done++;
+    softnpu_notify();
+}
+
+bool softnpu_advance(softnpu_stream *stream, uint64_t number) {
+    depth++;
+    softnpu_hold(stream);
+    softnpu_lock();
+    while (stream->done < number) {
+        if (!stream->runner) {
+            step(stream);
+            continue;
+        }
+        if (stream->runner == &depth) {
+            keep_error(stream, ACLNN_ERR_RUNTIME,
+                       "softnpu: Python code that came in the middle of a kernel, such as a "
+                       "signal handler, waits for that kernel's stream");
+            break;
+        }
+        /* Another thread runs a task, and its kernel may need what this thread holds. */
+        softnpu_unlock();
+        void *python = softnpu_leave_python();
+        softnpu_lock();
+        while (stream->runner && stream->done < number) {
+            softnpu_wait();
+        }
+        softnpu_unlock();
+        softnpu_return_to_python(python);
+        softnpu_lock();
+    }
+    bool arrived = stream->done >= number;
+    softnpu_unlock();
+    softnpu_release(stream);
+    if (--depth == 0) {
+        softnpu_deliver_interrupt();
+    }
+    return arrived;
+}
+
+uint64_t softnpu_launched(softnpu_stream *stream) {
+    softnpu_lock();
+    uint64_t number = stream->launched;
+    softnpu_unlock();
+    return number;
+}
+
+bool softnpu_has_done(softnpu_stream *stream, uint64_t number) {
+    softnpu_lock();
+    bool done = stream->done >= number;
+    softnpu_unlock();
+    return done;
+}
+
+bool softnpu_ask(softnpu_stream *stream, uint64_t number) {
+    softnpu_lock();
+    bool done = stream->done >= number;
+    uint64_t next = stream->done + 1;
+    softnpu_unlock();
+    if (!done) {
+        softnpu_advance(stream, next);
+    }
+    return done;
+}
+
+aclError softnpu_stream_error(softnpu_stream *stream) {
+    softnpu_lock();
+    aclError code = stream->error;
+    char *message = stream->message;
+    stream->error = ACL_SUCCESS;
+    stream->message = NULL;
+    softnpu_unlock();
+    if (code) {
+        softnpu_fail(code, "%s", message ? message : "");
+    }
+    free(message);
+    return code;
+}

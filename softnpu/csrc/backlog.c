@@ -36,19 +36,45 @@ static uint64_t now(void) { /* nanoseconds */
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* torch_npu's queue thread found a stream full, and Python's main thread has a moment: the queue
- * thread must not wait, since that one may wait for it with Python's lock. It then goes its own way
- * for as long, however fast others fill the stream. */
-static int trim(void *full) {
+static uint64_t tasks_left(softnpu_stream *stream) {
+    softnpu_lock();
+    uint64_t number = stream->launched - stream->done;
+    softnpu_unlock();
+    return number;
+}
+
+/* torch_npu's queue thread must not wait for room in a full stream: somebody may wait for it with
+ * Python's lock, which a kernel needs. So Python's main thread makes room when it has a moment, and
+ * half of its time is its own, for other threads may fill the stream for ever. */
+static int make_room(void *full) {
+    enum { TURN = 10000000 }; /* nanoseconds */
     softnpu_stream *stream = full;
-    uint64_t launched = softnpu_launched(stream), start = now();
-    if (depth == 0) {
-        softnpu_advance(stream, launched - BACKLOG);
+    uint64_t start = now(), end = start;
+    while (depth == 0 && end - start < TURN && tasks_left(stream) > BACKLOG) {
+        softnpu_ask(stream, softnpu_launched(stream));
+        end = now();
     }
-    stream->next_trim = 2 * now() - start;
+    stream->next_turn = 2 * end - start;
     stream->asked = false;
     softnpu_release(stream);
     return 0;
+}
+
+/* What the queue thread does about a stream with so many tasks. It goes slowly where that is not
+ * enough: then its queue fills too, and holds up who fills it. */
+static void ask_for_room(softnpu_stream *stream, uint64_t tasks) {
+    bool old = tasks <= BACKLOG || now() < stream->next_turn ||
+               __atomic_exchange_n(&stream->asked, true, __ATOMIC_ACQ_REL);
+    if (!old) {
+        softnpu_hold(stream);
+        if (!softnpu_call_later(make_room, stream)) {
+            stream->asked = false;
+            softnpu_release(stream);
+        }
+    }
+    if (tasks > 4 * BACKLOG) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
 }
 
 aclError softnpu_launch(softnpu_stream *stream, softnpu_task task) {
@@ -68,20 +94,13 @@ aclError softnpu_launch(softnpu_stream *stream, softnpu_task task) {
     softnpu_lock();
     *(stream->newest ? &stream->newest->next : &stream->oldest) = waiting;
     stream->newest = waiting;
-    uint64_t launched = ++stream->launched;
-    bool full = launched - stream->done > BACKLOG && stream->runner != &depth;
-    bool waits = full && softnpu_is_python_thread();
-    bool asks = full && !waits && !stream->asked && now() > stream->next_trim;
-    stream->asked = stream->asked || asks;
+    uint64_t launched = ++stream->launched, tasks = launched - stream->done;
+    bool inside = stream->runner == &depth;
     softnpu_unlock();
-    if (waits) {
+    if (!softnpu_is_python_thread()) {
+        ask_for_room(stream, tasks);
+    } else if (tasks > BACKLOG && !inside) {
         softnpu_advance(stream, launched - BACKLOG);
-    } else if (asks) {
-        softnpu_hold(stream);
-        if (!softnpu_call_later(trim, stream)) {
-            stream->asked = false;
-            softnpu_release(stream);
-        }
     }
     return ACL_SUCCESS;
 }

@@ -26,7 +26,7 @@ struct softnpu_stream {
     const void *runner;      /* the thread that runs the oldest task, by its `depth`; or NULL */
     uint64_t launched, done; /* tasks so far */
     bool asked;              /* Python's main thread, to make room; */
-    uint64_t next_trim;      /* not before this time, in nanoseconds */
+    uint64_t next_turn;      /* not before this time, in nanoseconds */
     softnpu_task *oldest, *newest;
     aclError error;
     char *message;

@@ -115,6 +115,30 @@ assert y.tolist() == [1, 1]
     assert "RuntimeError" in done.stdout
 
 
+def test_memory_cannot_be_freed_in_the_middle_of_a_kernel():
+    """What waits behind the kernel may use it."""
+    run(
+        SIGNAL
+        + """
+import ctypes
+acl = ctypes.CDLL("libascendcl.so")
+block, codes = ctypes.c_void_p(), []
+assert acl.aclrtMalloc(ctypes.byref(block), ctypes.c_size_t(64), 0) == 0
+signal.signal(signal.SIGINT, lambda *_: codes.append(acl.aclrtFree(block)))
+torch.npu.synchronize()
+torch.erfinv(x)
+y = x + 1
+try:
+    torch.npu.synchronize()
+except RuntimeError:
+    pass
+assert codes and codes[0] != 0, codes
+assert acl.aclrtFree(block) == 0
+""",
+        SOFTNPU_ASYNC="1",
+    )
+
+
 @modes
 def test_no_finalizer_runs_in_the_middle_of_a_kernel(mode):
     run(

@@ -44,17 +44,15 @@ static uint64_t tasks_left(softnpu_stream *stream) {
 }
 
 /* torch_npu's queue thread must not wait for room in a full stream: somebody may wait for it with
- * Python's lock, which a kernel needs. So Python's main thread makes room when it has a moment, and
- * half of its time is its own, for other threads may fill the stream for ever. */
+ * Python's lock, which a kernel needs. So Python's main thread makes room when it has a moment, not
+ * for long at a time: other threads may fill the stream for ever. */
 static int make_room(void *full) {
     enum { TURN = 10000000 }; /* nanoseconds */
     softnpu_stream *stream = full;
-    uint64_t start = now(), end = start;
-    while (depth == 0 && end - start < TURN && tasks_left(stream) > BACKLOG) {
+    uint64_t end = now() + TURN;
+    while (depth == 0 && tasks_left(stream) > BACKLOG && now() < end) {
         softnpu_ask(stream, softnpu_launched(stream));
-        end = now();
     }
-    stream->next_turn = 2 * end - start;
     stream->asked = false;
     softnpu_release(stream);
     return 0;
@@ -63,9 +61,7 @@ static int make_room(void *full) {
 /* What the queue thread does about a stream with so many tasks. It goes slowly where that is not
  * enough: then its queue fills too, and holds up who fills it. */
 static void ask_for_room(softnpu_stream *stream, uint64_t tasks) {
-    bool old = tasks <= BACKLOG || now() < stream->next_turn ||
-               __atomic_exchange_n(&stream->asked, true, __ATOMIC_ACQ_REL);
-    if (!old) {
+    if (tasks > BACKLOG && !__atomic_exchange_n(&stream->asked, true, __ATOMIC_ACQ_REL)) {
         softnpu_hold(stream);
         if (!softnpu_call_later(make_room, stream)) {
             stream->asked = false;
@@ -73,7 +69,7 @@ static void ask_for_room(softnpu_stream *stream, uint64_t tasks) {
         }
     }
     if (tasks > 4 * BACKLOG) {
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     }
 }
 

@@ -25,8 +25,7 @@ struct softnpu_stream {
     int device;
     const void *runner;      /* the thread that runs the oldest task, by its `depth`; or NULL */
     uint64_t launched, done; /* tasks so far */
-    bool asked;              /* Python's main thread, to make room; */
-    uint64_t next_turn;      /* not before this time, in nanoseconds */
+    bool asked;              /* Python's main thread, to make room */
     softnpu_task *oldest, *newest;
     aclError error;
     char *message;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import runpy
 import shlex
@@ -24,7 +25,10 @@ def main() -> int:
     run.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGS")
     commands.add_parser("env", help="print the path of the script to source in a shell")
     commands.add_parser("export", help="print the shell commands that the script runs")
-    commands.add_parser("info", help="print what is emulated, the versions and the kernels")
+    about = commands.add_parser("info", help="print what is emulated, the versions and the kernels")
+    about.add_argument(
+        "operator", nargs="?", help="one operator, such as aclnnAdd: what it accepts"
+    )
     options = parser.parse_args()
     try:
         return _COMMANDS[options.command](options)
@@ -34,18 +38,29 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    if options.module:
+        sys.path[0] = os.getcwd()
+        if not _module_exists(options.target):
+            raise SoftNpuError(f"there is no module {options.target} for {sys.executable}")
+    elif not os.path.isfile(options.target):
+        raise SoftNpuError(f"there is no script {options.target}")
     activate()
     # The target sees the command line it would see without softnpu.
     sys.argv = [options.target, *options.arguments]
     if options.module:
-        sys.path[0] = os.getcwd()
         runpy.run_module(options.target, run_name="__main__", alter_sys=True)
     else:
-        if not os.path.isfile(options.target):
-            raise SoftNpuError(f"there is no script {options.target}")
         sys.path[0] = os.path.dirname(os.path.abspath(options.target))
         runpy.run_path(options.target, run_name="__main__")
     return 0
+
+
+def _module_exists(name: str) -> bool:
+    # The package alone: to find a module in it would import it, before the device is there.
+    try:
+        return importlib.util.find_spec(name.partition(".")[0]) is not None
+    except ValueError:  # a module without a specification, such as __main__
+        return False
 
 
 def _env(options: argparse.Namespace) -> int:
@@ -62,7 +77,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _info(options: argparse.Namespace) -> int:
     try:
-        print(info.text(), flush=True)
+        print(info.operator_text(options.operator) if options.operator else info.text(), flush=True)
     except BrokenPipeError:
         # The reader, head for one, has what it wanted; nothing may be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -25,7 +25,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     """Turns the device on: no conftest was imported yet, and so, as a rule, no torch.
 
     Raises:
-        pytest.UsageError: softnpu cannot be turned on, with what to do about it.
+        pytest.UsageError: softnpu cannot be turned on, with what to do about it; or the setting
+            is neither true nor false.
     """
     if not _wanted(early_config):
         return
@@ -58,4 +59,7 @@ _KIND = pytest.StashKey[str]()
 
 
 def _wanted(config: pytest.Config) -> bool:
-    return bool(config.known_args_namespace.softnpu or config.getini("softnpu"))
+    try:
+        return bool(config.getini("softnpu") or config.known_args_namespace.softnpu)
+    except (ValueError, pytest.UsageError) as error:  # by the version of pytest
+        raise pytest.UsageError(f"softnpu: the setting softnpu: {error}: true or false") from error

@@ -35,16 +35,16 @@ MOST_DEVICES = 16  # SOFTNPU_MAX_DEVICES in csrc/softnpu.h
 
 
 def soc_name() -> str:
-    """The SoC name that ``SOFTNPU_SOC`` chooses: a product or a SoC name, A2 by default.
+    """The SoC name that ``SOFTNPU_SOC`` chooses: a product or a SoC name, in any case; A2 by default.
 
     Raises:
         SoftNpuError: the variable names neither a product nor a SoC.
     """
     wanted = os.environ.get("SOFTNPU_SOC") or "A2"
-    if wanted in PRODUCTS:
-        return PRODUCTS[wanted][0]
-    if any(wanted in names for names in PRODUCTS.values()):
-        return wanted
+    names = {name.lower(): name for socs in PRODUCTS.values() for name in socs}
+    names |= {product.lower(): socs[0] for product, socs in PRODUCTS.items()}
+    if wanted.lower() in names:
+        return names[wanted.lower()]
     known = "; ".join(f"{product} ({', '.join(names)})" for product, names in PRODUCTS.items())
     raise SoftNpuError(f"SOFTNPU_SOC={wanted!r} is not a product or SoC name. Known: {known}.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -48,6 +49,12 @@ def test_run_names_a_script_that_is_not_there():
     done = command([sys.executable, "-m", "softnpu", "run", "absent.py"], check=False)
     assert done.returncode == 1
     assert done.stderr == "softnpu: there is no script absent.py\n"
+
+
+def test_run_m_names_a_module_that_is_not_there():
+    done = command([sys.executable, "-m", "softnpu", "run", "-m", "absent.part"], check=False)
+    assert done.returncode == 1
+    assert re.fullmatch(r"softnpu: there is no module absent\.part for \S+\n", done.stderr)
 
 
 @pytest.mark.parametrize("autoload", ["1", "0"])

@@ -12,7 +12,7 @@ import pytest
 import torch
 from programs import command, run
 
-from softnpu import info, soc
+from softnpu import SoftNpuError, info, soc
 from softnpu.kernels import kernels
 from softnpu.limits import (
     DTYPES,
@@ -244,3 +244,26 @@ def test_info_says_how_the_limits_are_known_and_ends_quietly_with_its_reader():
     piped = command(["sh", "-c", f"{sys.executable} -m softnpu info | head -n 1"])
     assert piped.stdout.startswith("softnpu")
     assert piped.stderr == ""
+
+
+def test_info_of_one_operator_says_what_it_accepts():
+    lines = info.operator_text("addmm").splitlines()
+    assert lines[0] == "aclnnAddmm"
+    assert lines[lines.index("mat1") + 1].split() == ["FLOAT,", "FLOAT16,", "BFLOAT16"]
+    assert "kernel       yes" in lines
+    assert info.operator_text("aclStft") == info.operator_text("ACLSTFT")
+    assert "none: an error names it" in info.operator_text("Quantize")
+    assert "none found" in info.operator_text("InterleaveRope")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("sqrt2", r"there is no operator 'sqrt2'. Near it: .*aclnnSqrt"),
+        ("Logits", r"Near it: .*aclnnBinaryCrossEntropyWithLogits"),
+        ("\t?", r"python -m softnpu info lists them"),
+    ],
+)
+def test_info_of_an_unknown_operator_names_the_nearest(name, told):
+    with pytest.raises(SoftNpuError, match=told):
+        info.operator_text(name)

@@ -101,6 +101,8 @@ def usage_error(folder: Path, *options: str, **environment: str) -> str:
 
 def test_a_setting_that_is_wrong_is_a_usage_error(project):
     assert "SOFTNPU_SOC='A9' is not" in usage_error(project(), SOFTNPU_SOC="A9")
+    text = usage_error(project(pytest="[pytest]\nsoftnpu = maybe\n"))
+    assert "the setting softnpu: invalid truth value 'maybe': true or false" in text
 
 
 def test_no_compiler_is_a_usage_error(project):

@@ -18,6 +18,8 @@ from softnpu import SoftNpuError, soc
         ("A3", "Ascend910_9391"),
         ("950DT", "Ascend950DT"),
         ("Ascend910B4-1", "Ascend910B4-1"),
+        ("a3", "Ascend910_9391"),
+        ("ascend910b4", "Ascend910B4"),
     ],
 )
 def test_a_product_or_a_soc_name_chooses(monkeypatch, setting, expected):

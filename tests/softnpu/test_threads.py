@@ -131,8 +131,8 @@ def work(index):
         except RuntimeError as error:
             text = str(error)
             assert f"softnpu: {NAMES[index]}: the kernel raised" in text, text
-            assert text.count("broken number") == 1, text
-            assert f"broken number {index}" in text, text
+            assert text.count("ValueError: broken number") == 1, text
+            assert f"ValueError: broken number {index}" in text, text
         else:
             raise SystemExit("no error")
 

@@ -77,7 +77,8 @@ def _export(options: argparse.Namespace) -> int:
 
 def _info(options: argparse.Namespace) -> int:
     try:
-        print(info.operator_text(options.operator) if options.operator else info.text(), flush=True)
+        named = options.operator is not None
+        print(info.operator_text(options.operator) if named else info.text(), flush=True)
     except BrokenPipeError:
         # The reader, head for one, has what it wanted; nothing may be flushed at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

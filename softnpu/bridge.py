@@ -26,6 +26,7 @@ from torch._C import _from_dlpack as from_dlpack  # noqa: F401 - csrc/python.c a
 from . import soc
 from .kernels import kernels
 from .kernels._tools import POINTWISE
+from .signals import let_kernels_finish
 
 # Included is what makes new tensors land on the CPU; everything that watches or rewrites
 # a call is excluded: autograd, autocast, functorch, modes. What is left is the CPU's kernel.
@@ -91,7 +92,7 @@ def make_shield() -> tuple[Callable, Callable, Callable, Callable]:
 def explain(error: BaseException, trace: TracebackType | None) -> str:
     """The message for a kernel that raised, or was left for what a signal handler raised."""
     if not isinstance(error, Exception):
-        return f"{type(error).__name__} was raised inside the kernel, and comes after this"
+        return f"a signal handler raised {type(error).__name__} inside the kernel, which was not completed"
     return "the kernel raised\n" + "".join(traceback.format_exception(type(error), error, trace))
 
 
@@ -106,11 +107,15 @@ def flat_shapes(
     return tuple(flat)
 
 
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL("libascendcl.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+
+
 def _configure() -> None:
     """Tells the C library that is importing this module of the chip and the kernels."""
     if not faulthandler.is_enabled() and sys.__stderr__:
         faulthandler.enable(sys.__stderr__)  # names the line where csrc/guard.c ends a program
-    library = ctypes.CDLL("libascendcl.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
+    library = _library()
     name = soc.soc_name()
     product = list(soc.PRODUCTS).index(soc.product(name))
     library.softnpu_configure(name.encode(), product, ctypes.c_uint64(soc.memory_bytes()))
@@ -133,3 +138,4 @@ def _drain() -> None:
 
 
 _configure()
+let_kernels_finish(_library().softnpu_defer_signal)

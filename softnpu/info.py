@@ -52,7 +52,7 @@ def operator_text(name: str) -> str:
     """
     activation.activate()
     short = {operator.lower().removeprefix("aclnn"): operator for operator in operators()}
-    wanted = name.lower().removeprefix("aclnn")
+    wanted = name.strip().lower().removeprefix("aclnn").removesuffix("getworkspacesize")
     if wanted not in short:
         near = [operator for operator in short if wanted in operator]
         near = near or difflib.get_close_matches(wanted, short, n=8)

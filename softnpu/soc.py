@@ -43,8 +43,8 @@ def soc_name() -> str:
     wanted = os.environ.get("SOFTNPU_SOC") or "A2"
     names = {name.lower(): name for socs in PRODUCTS.values() for name in socs}
     names |= {product.lower(): socs[0] for product, socs in PRODUCTS.items()}
-    if wanted.lower() in names:
-        return names[wanted.lower()]
+    if wanted.strip().lower() in names:
+        return names[wanted.strip().lower()]
     known = "; ".join(f"{product} ({', '.join(names)})" for product, names in PRODUCTS.items())
     raise SoftNpuError(f"SOFTNPU_SOC={wanted!r} is not a product or SoC name. Known: {known}.")
 

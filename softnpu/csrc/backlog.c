@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "stream.h"
 
 enum { BACKLOG = 1024 }; /* a launch into a full stream waits, as on a chip; not the queue thread */
-
-static __thread int depth; /* streams that this thread advances: a task may wait for another one */
 
 static bool is_on(const char *variable) {
     const char *text = getenv(variable);
@@ -50,7 +49,7 @@ static int make_room(void *full) {
     enum { TURN = 10000000 }; /* nanoseconds */
     softnpu_stream *stream = full;
     uint64_t end = now() + TURN;
-    while (depth == 0 && tasks_left(stream) > BACKLOG && now() < end) {
+    while (!softnpu_inside_kernel() && tasks_left(stream) > BACKLOG && now() < end) {
         softnpu_ask(stream, softnpu_launched(stream));
     }
     stream->asked = false;
@@ -59,7 +58,7 @@ static int make_room(void *full) {
 }
 
 /* What the queue thread does about a stream with so many tasks. It goes slowly where that is not
- * enough: then its queue fills too, and holds up who fills it. */
+ * enough, the slower the more there are: then its queue fills too, and holds up who fills it. */
 static void ask_for_room(softnpu_stream *stream, uint64_t tasks) {
     if (tasks > BACKLOG && !__atomic_exchange_n(&stream->asked, true, __ATOMIC_ACQ_REL)) {
         softnpu_hold(stream);
@@ -68,8 +67,10 @@ static void ask_for_room(softnpu_stream *stream, uint64_t tasks) {
             softnpu_release(stream);
         }
     }
-    if (tasks > 4 * BACKLOG) {
-        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    uint64_t over = tasks / (4 * BACKLOG);
+    if (over) {
+        uint64_t microseconds = 100 * over * over;
+        usleep(microseconds < 100000 ? (useconds_t)microseconds : 100000);
     }
 }
 
@@ -91,22 +92,13 @@ aclError softnpu_launch(softnpu_stream *stream, softnpu_task task) {
     *(stream->newest ? &stream->newest->next : &stream->oldest) = waiting;
     stream->newest = waiting;
     uint64_t launched = ++stream->launched, tasks = launched - stream->done;
-    bool inside = stream->runner == &depth;
     softnpu_unlock();
     if (!softnpu_is_python_thread()) {
         ask_for_room(stream, tasks);
-    } else if (tasks > BACKLOG && !inside) {
+    } else if (tasks > BACKLOG && !softnpu_inside_kernel()) {
         softnpu_advance(stream, launched - BACKLOG);
     }
     return ACL_SUCCESS;
-}
-
-/* The first one is told. Called with the lock. */
-static void keep_error(softnpu_stream *stream, aclError code, const char *message) {
-    if (!stream->error) {
-        stream->error = code;
-        stream->message = strdup(message);
-    }
 }
 
 /* Runs the oldest task. Called with the lock, which is open while the task runs. */
@@ -116,54 +108,54 @@ static void step(softnpu_stream *stream) {
     if (!stream->oldest) {
         stream->newest = NULL;
     }
-    stream->runner = &depth;
+    stream->busy = true;
     softnpu_unlock();
     aclError code = task->run(task);
     let_go(task);
     free(task);
     const char *message = code ? aclGetRecentErrMsg() : NULL;
     softnpu_lock();
-    if (code) {
-        keep_error(stream, code, message ? message : "softnpu: a task failed");
+    if (code && !stream->error) {
+        stream->error = code;
+        stream->message = strdup(message ? message : "softnpu: a task failed");
     }
-    stream->runner = NULL;
+    stream->busy = false;
     stream->done++;
     softnpu_notify();
 }
 
-bool softnpu_advance(softnpu_stream *stream, uint64_t number) {
+aclError softnpu_advance(softnpu_stream *stream, uint64_t number) {
+    static __thread int depth; /* a task may wait for another stream */
+    if (!softnpu_has_done(stream, number) && softnpu_inside_kernel()) {
+        return softnpu_fail(ACLNN_ERR_RUNTIME,
+                            "softnpu: Python code that came in the middle of a kernel, a signal handler "
+                            "or a finalizer, cannot wait for the NPU");
+    }
     depth++;
     softnpu_hold(stream);
     softnpu_lock();
     while (stream->done < number) {
-        if (!stream->runner) {
+        if (!stream->busy) {
             step(stream);
             continue;
-        }
-        if (stream->runner == &depth) {
-            keep_error(stream, ACLNN_ERR_RUNTIME,
-                       "softnpu: Python code that came in the middle of a kernel, such as a "
-                       "signal handler, waits for that kernel's stream");
-            break;
         }
         /* Another thread runs a task, and its kernel may need what this thread holds. */
         softnpu_unlock();
         void *python = softnpu_leave_python();
         softnpu_lock();
-        while (stream->runner && stream->done < number) {
+        while (stream->busy && stream->done < number) {
             softnpu_wait();
         }
         softnpu_unlock();
         softnpu_return_to_python(python);
         softnpu_lock();
     }
-    bool arrived = stream->done >= number;
     softnpu_unlock();
     softnpu_release(stream);
     if (--depth == 0) {
         softnpu_deliver_interrupt();
     }
-    return arrived;
+    return ACL_SUCCESS;
 }
 
 uint64_t softnpu_launched(softnpu_stream *stream) {

@@ -78,8 +78,7 @@ EXPORT aclError aclrtResetEvent(void *handle, void *on_stream) {
 }
 
 static aclError wait_for(softnpu_task *task) {
-    softnpu_advance(task->other, task->number);
-    return ACL_SUCCESS;
+    return softnpu_advance(task->other, task->number);
 }
 
 EXPORT aclError aclrtStreamWaitEvent(void *on_stream, void *handle) {
@@ -104,8 +103,8 @@ EXPORT aclError aclrtSynchronizeEvent(void *handle) {
     if (!known->recorded) {
         return ACL_SUCCESS;
     }
-    softnpu_advance(known->stream, known->number);
-    return softnpu_stream_error(known->stream);
+    aclError code = softnpu_advance(known->stream, known->number);
+    return code ? code : softnpu_stream_error(known->stream);
 }
 
 static aclError query(void *handle, int *status, int complete, int not_ready) {

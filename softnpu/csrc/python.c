@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "python.h"
@@ -18,9 +19,22 @@ object *from_dlpack; /* see python.h */
 static object *kernels[MAX_OPERATORS];
 static object *out_name;
 
-/* What ended a kernel, since it was delivered last, and is no error of the kernel's: a
- * KeyboardInterrupt, a SystemExit or pytest's failure, raised by a signal handler inside it. */
+static __thread int inside;    /* kernels that this thread runs: one in another's signal handler */
+static __thread uint64_t deferred; /* signals, until the kernel and the backlog are done */
+
+/* What ended a kernel, since it was delivered last, and is no error of the kernel's: a SystemExit,
+ * or pytest's failure, raised by a signal handler inside it. */
 static __thread object *interrupt;
+
+bool softnpu_inside_kernel(void) { return inside > 0; }
+
+/* For softnpu/signals.py: whether this signal comes again, after the kernel. */
+EXPORT int softnpu_defer_signal(int number) {
+    uint64_t signal = UINT64_C(1) << (number - 1);
+    bool defer = inside > 0 && !(deferred & signal);
+    deferred = defer ? deferred | signal : deferred & ~signal;
+    return defer;
+}
 
 static int raise_again(void *exception) {
     object *type = PyObject_Type(exception);
@@ -30,9 +44,28 @@ static int raise_again(void *exception) {
 }
 
 void softnpu_deliver_interrupt(void) {
-    if (interrupt && Py_AddPendingCall(raise_again, interrupt) == 0) {
-        interrupt = NULL;
+    if (inside) {
+        return;
     }
+    for (int number = 1; deferred; number++, deferred >>= 1) {
+        if (deferred & 1) {
+            PyErr_SetInterruptEx(number);
+        }
+    }
+    object *given = interrupt;
+    if (!given) {
+        return;
+    }
+    interrupt = NULL;
+    if (getpid() == syscall(SYS_gettid)) {
+        interrupt = Py_AddPendingCall(raise_again, given) == 0 ? NULL : given;
+        return;
+    }
+    int lock_state = PyGILState_Ensure(); /* pending calls are the main thread's */
+    object *type = PyObject_Type(given);
+    PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), type);
+    forget(type), forget(given);
+    PyGILState_Release(lock_state);
 }
 
 /* Keeps the message of the Python error for the caller. */
@@ -43,13 +76,15 @@ static aclError python_error(const char *what) {
     PyErr_NormalizeException(&type, &value, &trace);
     object *text =
         explain ? PyObject_CallFunctionObjArgs(explain, value, trace ? trace : none, NULL)
-                : PyObject_Str(value);
+                : PyObject_Repr(value);
     object *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
     const char *message = bytes ? PyBytes_AsString(bytes) : "unknown error";
     softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: %s", what, message);
-    if (!of_kernel && value) {
+    if (!of_kernel && value && !interrupt) {
         /* An AscendCL call can only fail; this comes again after it, to the program. */
-        forget(interrupt);
+        if (trace) {
+            PyException_SetTraceback(value, trace);
+        }
         Py_IncRef(value);
         interrupt = value;
     }
@@ -87,6 +122,7 @@ aclError softnpu_python_start(void) {
     }
     forget(bridge);
     softnpu_end_visit(visit);
+    softnpu_deliver_interrupt();
     return code;
 }
 
@@ -190,6 +226,7 @@ static object *call_kernel(object *function, const softnpu_operator *op,
 
 static aclError call(const softnpu_operator *op, int index, const softnpu_slot *slots) {
     softnpu_visit visit = softnpu_begin_visit();
+    inside++;
     object *found = kernel_of(op, index), *result = NULL;
     if (found) {
         object *function = PyTuple_GetItem(found, 1);
@@ -202,6 +239,7 @@ static aclError call(const softnpu_operator *op, int index, const softnpu_slot *
     }
     aclError code = result ? ACL_SUCCESS : python_error(op->name);
     forget(result);
+    inside--;
     softnpu_end_visit(visit);
     return code;
 }

@@ -22,7 +22,7 @@ PYTHON object *PyObject_CallFunction(object *, const char *, ...);
 PYTHON object *PyObject_CallFunctionObjArgs(object *, ...);
 PYTHON object *PyObject_CallObject(object *, object *);
 PYTHON int PyObject_IsTrue(object *);
-PYTHON object *PyObject_Str(object *);
+PYTHON object *PyObject_Repr(object *);
 PYTHON void PyErr_Fetch(object **, object **, object **);
 PYTHON void PyErr_NormalizeException(object **, object **, object **);
 PYTHON void PyErr_Restore(object *, object *, object *);
@@ -33,9 +33,11 @@ PYTHON int PyErr_ExceptionMatches(object *);
 PYTHON void PyErr_SetObject(object *, object *);
 PYTHON object *PyExc_Exception;
 PYTHON object *PyObject_Type(object *);
+PYTHON void PyException_SetTraceback(object *, object *);
+PYTHON int PyThreadState_SetAsyncExc(unsigned long, object *);
+PYTHON unsigned long PyThread_get_thread_ident(void);
+PYTHON int PyErr_SetInterruptEx(int);
 PYTHON int Py_AddPendingCall(int (*)(void *), void *);
-PYTHON int PyGC_Enable(void);
-PYTHON int PyGC_Disable(void);
 PYTHON object *PyTuple_New(intptr_t);
 PYTHON int PyTuple_SetItem(object *, intptr_t, object *);
 PYTHON object *PyTuple_GetItem(object *, intptr_t);
@@ -72,7 +74,6 @@ object *softnpu_as_argument(softnpu_slot slot, char kind);
 /* What a thread brings into Python, given back when it leaves. (shield.c) */
 typedef struct {
     int lock_state;
-    int collects; /* garbage, whose finalizers may use the NPU: not inside a kernel */
     object *dynamo;
 } softnpu_visit;
 softnpu_visit softnpu_begin_visit(void);

@@ -41,7 +41,6 @@ softnpu_visit softnpu_begin_visit(void) {
     if (!none) {
         find_switch();
     }
-    visit.collects = PyGC_Disable();
     visit.dynamo = set_eval_frame ? PyObject_CallFunctionObjArgs(set_eval_frame, none, NULL) : NULL;
     return visit;
 }
@@ -51,9 +50,6 @@ void softnpu_end_visit(softnpu_visit visit) {
         forget(PyObject_CallFunctionObjArgs(set_eval_frame, visit.dynamo, NULL));
     }
     forget(visit.dynamo);
-    if (visit.collects) {
-        PyGC_Enable();
-    }
     PyGILState_Release(visit.lock_state);
 }
 

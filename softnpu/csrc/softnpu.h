@@ -184,6 +184,7 @@ enum {
 /* The bridge to Python (python.c). */
 aclError softnpu_python_start(void);
 bool softnpu_is_python_thread(void);
+bool softnpu_inside_kernel(void); /* this thread: a signal handler or a finalizer asks */
 /* By the main thread, with Python's lock, when it comes to it; false if it will not. */
 bool softnpu_call_later(int (*function)(void *), void *argument);
 bool softnpu_python_has_kernel(const softnpu_operator *op, int index);

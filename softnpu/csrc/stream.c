@@ -84,10 +84,8 @@ static aclError synchronize(int device, bool take_error) {
     for (size_t i = 0; i < count; i++) {
         softnpu_stream *stream = goals[i].stream;
         if (!code) {
-            bool arrived = softnpu_advance(stream, goals[i].number);
-            code = take_error ? softnpu_stream_error(stream)
-                   : arrived  ? ACL_SUCCESS
-                              : ACLNN_ERR_RUNTIME;
+            code = softnpu_advance(stream, goals[i].number);
+            code = code || !take_error ? code : softnpu_stream_error(stream);
         }
         softnpu_release(stream);
     }
@@ -148,8 +146,8 @@ EXPORT aclError aclrtSynchronizeStream(void *handle) {
     if (!stream) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
-    softnpu_advance(stream, softnpu_launched(stream));
-    return softnpu_stream_error(stream);
+    aclError code = softnpu_advance(stream, softnpu_launched(stream));
+    return code ? code : softnpu_stream_error(stream);
 }
 
 EXPORT aclError aclrtSynchronizeStreamWithTimeout(void *handle, int32_t milliseconds) {

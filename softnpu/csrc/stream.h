@@ -23,7 +23,7 @@ struct softnpu_stream {
     softnpu_handle handle;
     int32_t id;
     int device;
-    const void *runner;      /* the thread that runs the oldest task, by its `depth`; or NULL */
+    bool busy;               /* some thread runs the oldest task */
     uint64_t launched, done; /* tasks so far */
     bool asked;              /* Python's main thread, to make room */
     softnpu_task *oldest, *newest;
@@ -38,10 +38,9 @@ softnpu_stream *softnpu_stream_of(void *handle);
 /* Runs a task now, or puts it at the end of the stream in the asynchronous mode. */
 aclError softnpu_launch(softnpu_stream *stream, softnpu_task task);
 
-/* Runs what is in a stream up to the task of this number; its errors stay in the stream. False,
- * with an error there, where this thread is inside a task of the stream, which cannot wait for
- * itself. */
-bool softnpu_advance(softnpu_stream *stream, uint64_t number);
+/* Runs what is in a stream up to the task of this number; its errors stay in the stream. An error,
+ * and nothing done, where this thread is inside a kernel: others may wait for that one. */
+aclError softnpu_advance(softnpu_stream *stream, uint64_t number);
 uint64_t softnpu_launched(softnpu_stream *stream);
 bool softnpu_has_done(softnpu_stream *stream, uint64_t number);
 

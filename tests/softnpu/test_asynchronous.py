@@ -177,17 +177,12 @@ def test_an_interrupt_loses_no_work_that_waits(mode):
             w.add_(1)
         threading.Timer(0.004, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         try:
-            try:
-                torch.npu.synchronize()
-            except RuntimeError:
-                threading.Event().wait(60)
+            torch.npu.synchronize()
             threading.Event().wait(60)
-        except KeyboardInterrupt as error:
-            # It is raised while the error of the kernel that it stopped is on its way up.
-            told = "KeyboardInterrupt was raised inside the kernel" in str(error.__context__)
+        except KeyboardInterrupt:
+            assert w.cpu()[0] == 900
         else:
             raise SystemExit("no KeyboardInterrupt")
-        assert w.cpu()[0] >= 900 - told, (w, told)
         """,
         **MODES[mode],
     )

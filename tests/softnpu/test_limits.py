@@ -251,7 +251,8 @@ def test_info_of_one_operator_says_what_it_accepts():
     assert lines[0] == "aclnnAddmm"
     assert lines[lines.index("mat1") + 1].split() == ["FLOAT,", "FLOAT16,", "BFLOAT16"]
     assert "kernel       yes" in lines
-    assert info.operator_text("aclStft") == info.operator_text("ACLSTFT")
+    assert info.operator_text("aclStft") == info.operator_text("ACLSTFT ")
+    assert info.operator_text("aclnnAddmmGetWorkspaceSize").splitlines() == lines
     assert "none: an error names it" in info.operator_text("Quantize")
     assert "none found" in info.operator_text("InterleaveRope")
 

@@ -1,4 +1,4 @@
-"""Python code that comes in the middle of a kernel: signal handlers, finalizers."""
+"""Python code that comes in the middle of a kernel: signal handlers and what they raise."""
 
 from __future__ import annotations
 
@@ -10,38 +10,118 @@ SIGNAL = """
 import signal, sys, torch
 from softnpu import kernels
 
+sent = []
+
 def aclnnErfinv(self, out):
-    signal.raise_signal(signal.SIGINT)
+    if not sent:
+        sent.append(True)
+        signal.raise_signal(signal.SIGINT)
     for _ in range(1000):
         pass
-    out.copy_(self)
+    out.copy_(self + 1)
 
 kernels.kernels()["aclnnErfinv"] = aclnnErfinv
 x = torch.zeros(2, device="npu")
 """
+ONCE = "signal.raise_signal(signal.SIGINT)"
+TWICE = SIGNAL.replace(ONCE, f"{ONCE}; {ONCE}")
 MODES = {"at once": {}, "backlog": {"SOFTNPU_ASYNC": "1"}, "queue": {"TASK_QUEUE_ENABLE": "2"}}
 modes = pytest.mark.parametrize("mode", MODES)
 
 
 @modes
-def test_an_interrupt_in_a_kernel_reaches_the_program(mode):
+def test_ctrl_c_comes_when_the_kernel_is_done(mode):
     done = run(
         SIGNAL
+        + """
+y = x + 5
+try:
+    with torch.no_grad():
+        torch.erfinv(x, out=y)
+        torch.npu.synchronize()
+except KeyboardInterrupt:
+    print("interrupted")
+assert torch.is_grad_enabled()
+assert y.tolist() == [1, 1]
+""",
+        **MODES[mode],
+    )
+    assert done.stdout == "interrupted\n"
+
+
+def test_ctrl_c_comes_when_the_kernel_is_done_in_a_transform():
+    run(
+        SIGNAL
+        + """
+try:
+    torch.func.jvp(torch.erfinv, (x,), (x,))
+except KeyboardInterrupt:
+    pass
+torch.func.jvp(torch.sinh, (x,), (x,))
+"""
+    )
+
+
+@modes
+def test_a_second_ctrl_c_stops_a_kernel(mode):
+    done = run(
+        TWICE
         + """
 try:
     try:
         torch.erfinv(x)
         torch.npu.synchronize()
-    except Exception:
+    except RuntimeError as error:
         for _ in range(1000):
             pass
-except KeyboardInterrupt:
-    print("interrupted")
+except KeyboardInterrupt as error:
+    print(error.__context__)
 assert (x + 1).tolist() == [1, 1]
 """,
         **MODES[mode],
     )
-    assert "interrupted" in done.stdout
+    assert "a signal handler raised KeyboardInterrupt inside the kernel" in done.stdout
+
+
+@modes
+def test_an_exception_for_a_thread_comes_in_that_thread(mode):
+    run(
+        """
+import ctypes, threading, torch
+from softnpu import kernels
+
+class Stop(BaseException):
+    pass
+
+def aclnnErfinv(self, out):
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+        ctypes.c_ulong(threading.get_ident()), ctypes.py_object(Stop)
+    )
+    for _ in range(1000):
+        pass
+
+def work():
+    try:
+        try:
+            torch.erfinv(x)
+            torch.npu.synchronize()
+        except RuntimeError:
+            for _ in range(1000):
+                pass
+    except Stop:
+        came.append(threading.current_thread())
+
+kernels.kernels()["aclnnErfinv"] = aclnnErfinv
+x, came = torch.zeros(2, device="npu"), []
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+for _ in range(1000):
+    pass
+assert came == [thread], came
+""",
+        **MODES[mode],
+    )
 
 
 @modes
@@ -60,10 +140,78 @@ torch.npu.synchronize()
 
 
 @modes
-def test_the_failure_of_a_test_that_takes_too_long_is_no_error_of_the_kernel(mode):
-    """As pytest-timeout has it: pytest's failures are no `Exception`."""
+def test_a_time_limit_ends_what_it_is_set_for(mode):
+    """Its handler uses the NPU, which it finds as ever."""
     done = run(
         SIGNAL
+        + """
+class TooLong(Exception):
+    pass
+
+def handler(*_):
+    assert torch.is_grad_enabled()
+    assert (x + 1).tolist() == [1, 1]
+    raise TooLong
+
+assert signal.signal(signal.SIGINT, handler) is signal.default_int_handler
+assert signal.getsignal(signal.SIGINT) is handler
+try:
+    torch.erfinv(x)
+    torch.npu.synchronize()
+except TooLong:
+    print("too long")
+assert signal.signal(signal.SIGINT, signal.SIG_DFL) is handler
+assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+""",
+        **MODES[mode],
+    )
+    assert done.stdout == "too long\n"
+
+
+def test_a_handler_from_before_the_first_use_waits_too_and_a_wrong_one_changes_nothing():
+    run(
+        """
+import signal
+
+def handler(*_):
+    came.append(inside)
+
+came, inside = [], False
+signal.signal(signal.SIGTERM, handler)
+"""
+        + SIGNAL.replace("SIGINT", "SIGTERM")
+        + """
+def aclnnErfinv(self, out):
+    global inside
+    inside = True
+    signal.raise_signal(signal.SIGTERM)
+    for _ in range(1000):
+        pass
+    inside = False
+
+kernels.kernels()["aclnnErfinv"] = aclnnErfinv
+torch.erfinv(x)
+for _ in range(1000):
+    pass
+assert came == [False], came
+for number, wrong in ((signal.SIGKILL, handler), (signal.SIGTERM, "text"), (999, handler)):
+    try:
+        signal.signal(number, wrong)
+    except (OSError, TypeError, ValueError):
+        pass
+    else:
+        raise SystemExit("no error")
+assert signal.getsignal(signal.SIGTERM) is handler
+signal.raise_signal(signal.SIGTERM)
+assert came == [False, False], came
+"""
+    )
+
+
+@modes
+def test_what_a_second_signal_raises_follows_the_error_of_its_operator(mode):
+    done = run(
+        TWICE
         + """
 import pytest
 signal.signal(signal.SIGINT, lambda *_: pytest.fail("took too long"))
@@ -84,23 +232,34 @@ assert (x + 1).tolist() == [1, 1]
 
 
 @pytest.mark.parametrize(
-    "use", ["(x + 1).tolist()", "torch.npu.synchronize()", "torch.npu.empty_cache()"]
+    "use",
+    [
+        "(x + 1).tolist()",
+        "torch.npu.synchronize()",
+        "torch.npu.empty_cache()",
+        "other.synchronize()",
+    ],
 )
 @pytest.mark.parametrize("mode", ["backlog", "queue"])
-def test_a_handler_that_waits_for_the_stream_it_runs_in_gets_an_error(mode, use):
-    """With work left behind the kernel, and memory that can be given back."""
+def test_code_inside_a_kernel_cannot_wait_for_the_npu(mode, use):
+    """With work left behind the kernel, a stream that waits for it, and memory to give back."""
     done = run(
         SIGNAL
         + f"""
-def handler(*_):
+def aclnnErfinv(self, out):  # the collector may run a finalizer in it
     {use}
 
-signal.signal(signal.SIGINT, handler)
+kernels.kernels()["aclnnErfinv"] = aclnnErfinv
 torch.npu.synchronize()
-del_me = torch.zeros(1 << 22, device="npu")
-del del_me
+unused = torch.zeros(1 << 22, device="npu")
+del unused
+other = torch.npu.Stream()
 torch.erfinv(x)
 y = x + 1
+event = torch.npu.current_stream().record_event()
+with torch.npu.stream(other):
+    other.wait_event(event)
+    z = y + 1
 try:
     torch.npu.synchronize()
 except RuntimeError as error:
@@ -108,10 +267,11 @@ except RuntimeError as error:
 else:
     print("no error")
 assert y.tolist() == [1, 1]
+assert z.tolist() == [2, 2]
 """,
         **MODES[mode],
     )
-    assert "in the middle of a kernel" in done.stdout + done.stderr
+    assert "came in the middle of a kernel" in done.stdout + done.stderr
     assert "RuntimeError" in done.stdout
 
 
@@ -123,60 +283,18 @@ def test_memory_cannot_be_freed_in_the_middle_of_a_kernel():
 import ctypes
 acl = ctypes.CDLL("libascendcl.so")
 block, codes = ctypes.c_void_p(), []
+
+def aclnnErfinv(self, out):
+    codes.append(acl.aclrtFree(block))
+
+kernels.kernels()["aclnnErfinv"] = aclnnErfinv
 assert acl.aclrtMalloc(ctypes.byref(block), ctypes.c_size_t(64), 0) == 0
-signal.signal(signal.SIGINT, lambda *_: codes.append(acl.aclrtFree(block)))
 torch.npu.synchronize()
 torch.erfinv(x)
 y = x + 1
-try:
-    torch.npu.synchronize()
-except RuntimeError:
-    pass
-assert codes and codes[0] != 0, codes
+torch.npu.synchronize()
+assert codes[0] != 0, codes
 assert acl.aclrtFree(block) == 0
 """,
         SOFTNPU_ASYNC="1",
-    )
-
-
-@modes
-def test_no_finalizer_runs_in_the_middle_of_a_kernel(mode):
-    run(
-        """
-        import gc, torch
-        from softnpu import kernels
-
-        class Cycle:
-            def __init__(self):
-                self.me = self
-            def __del__(self):
-                collected.append(inside)
-                assert (torch.ones(2, device="npu") + 1).tolist() == [2, 2]
-
-        collected, inside = [], False
-
-        def aclnnErfinv(self, out):
-            global inside
-            inside = True
-            for _ in range(2000):
-                [].append([[] for _ in range(10)])
-            rubbish = [[i] for i in range(20000)]
-            out.copy_(self)
-            inside = False
-
-        kernels.kernels()["aclnnErfinv"] = aclnnErfinv
-        x = torch.zeros(2, device="npu")
-        for _ in range(20):
-            Cycle()
-            torch.erfinv(x)
-            torch.npu.synchronize()
-        assert gc.isenabled()
-        gc.collect()
-        assert len(collected) == 20 and not any(collected), collected
-        gc.disable()
-        torch.erfinv(x)
-        torch.npu.synchronize()
-        assert not gc.isenabled()
-        """,
-        **MODES[mode],
     )

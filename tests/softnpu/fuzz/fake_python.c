@@ -149,7 +149,7 @@ static object *raise_error(void) {
     return NULL;
 }
 
-object *PyObject_Str(object *of) { return (void)of, make(TEXT); }
+object *PyObject_Repr(object *of) { return (void)of, make(TEXT); }
 object *PyUnicode_AsUTF8String(object *of) { return (void)of, make(TEXT); }
 object *PyUnicode_FromString(const char *text) {
     object *made = make(TEXT);

@@ -107,19 +107,16 @@ def flat_shapes(
     return tuple(flat)
 
 
-def _library() -> ctypes.CDLL:
-    return ctypes.CDLL("libascendcl.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
-
-
 def _configure() -> None:
-    """Tells the C library that is importing this module of the chip and the kernels."""
+    """Tells the C library that is importing this module of the chip, kernels and signals."""
     if not faulthandler.is_enabled() and sys.__stderr__:
         faulthandler.enable(sys.__stderr__)  # names the line where csrc/guard.c ends a program
-    library = _library()
+    library = ctypes.CDLL("libascendcl.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
     name = soc.soc_name()
     product = list(soc.PRODUCTS).index(soc.product(name))
     library.softnpu_configure(name.encode(), product, ctypes.c_uint64(soc.memory_bytes()))
     library.softnpu_kernel_names("\n".join(["", *_KERNELS, ""]).encode())
+    let_kernels_finish(library.softnpu_defer_signal)
 
 
 _PROCESS = os.getpid()  # a forked child has no queue thread to wait for
@@ -138,4 +135,3 @@ def _drain() -> None:
 
 
 _configure()
-let_kernels_finish(_library().softnpu_defer_signal)

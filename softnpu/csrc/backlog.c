@@ -126,7 +126,7 @@ static void step(softnpu_stream *stream) {
 
 aclError softnpu_advance(softnpu_stream *stream, uint64_t number) {
     static __thread int depth; /* a task may wait for another stream */
-    if (!softnpu_has_done(stream, number) && softnpu_inside_kernel()) {
+    if (softnpu_inside_kernel() && !softnpu_has_done(stream, number)) {
         return softnpu_fail(ACLNN_ERR_RUNTIME,
                             "softnpu: Python code that came in the middle of a kernel, a signal handler "
                             "or a finalizer, cannot wait for the NPU");
@@ -183,7 +183,8 @@ bool softnpu_ask(softnpu_stream *stream, uint64_t number) {
     return done;
 }
 
-aclError softnpu_stream_error(softnpu_stream *stream) {
+/* The first error of the tasks that ran since the last call, with its message. */
+static aclError take_error(softnpu_stream *stream) {
     softnpu_lock();
     aclError code = stream->error;
     char *message = stream->message;
@@ -195,4 +196,9 @@ aclError softnpu_stream_error(softnpu_stream *stream) {
     }
     free(message);
     return code;
+}
+
+aclError softnpu_finish(softnpu_stream *stream, uint64_t number) {
+    aclError code = softnpu_advance(stream, number);
+    return code ? code : take_error(stream);
 }

@@ -103,8 +103,7 @@ EXPORT aclError aclrtSynchronizeEvent(void *handle) {
     if (!known->recorded) {
         return ACL_SUCCESS;
     }
-    aclError code = softnpu_advance(known->stream, known->number);
-    return code ? code : softnpu_stream_error(known->stream);
+    return softnpu_finish(known->stream, known->number);
 }
 
 static aclError query(void *handle, int *status, int complete, int not_ready) {

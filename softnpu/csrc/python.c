@@ -58,7 +58,7 @@ void softnpu_deliver_interrupt(void) {
     }
     interrupt = NULL;
     if (getpid() == syscall(SYS_gettid)) {
-        interrupt = Py_AddPendingCall(raise_again, given) == 0 ? NULL : given;
+        interrupt = softnpu_call_later(raise_again, given) ? NULL : given;
         return;
     }
     int lock_state = PyGILState_Ensure(); /* pending calls are the main thread's */

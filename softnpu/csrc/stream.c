@@ -84,8 +84,7 @@ static aclError synchronize(int device, bool take_error) {
     for (size_t i = 0; i < count; i++) {
         softnpu_stream *stream = goals[i].stream;
         if (!code) {
-            code = softnpu_advance(stream, goals[i].number);
-            code = code || !take_error ? code : softnpu_stream_error(stream);
+            code = (take_error ? softnpu_finish : softnpu_advance)(stream, goals[i].number);
         }
         softnpu_release(stream);
     }
@@ -146,8 +145,7 @@ EXPORT aclError aclrtSynchronizeStream(void *handle) {
     if (!stream) {
         return ACL_ERROR_RT_PARAM_INVALID;
     }
-    aclError code = softnpu_advance(stream, softnpu_launched(stream));
-    return code ? code : softnpu_stream_error(stream);
+    return softnpu_finish(stream, softnpu_launched(stream));
 }
 
 EXPORT aclError aclrtSynchronizeStreamWithTimeout(void *handle, int32_t milliseconds) {

@@ -48,7 +48,7 @@ bool softnpu_has_done(softnpu_stream *stream, uint64_t number);
  * and a loop that asks comes to an end. */
 bool softnpu_ask(softnpu_stream *stream, uint64_t number);
 
-/* The first error of the tasks that ran since the last call, with its message. */
-aclError softnpu_stream_error(softnpu_stream *stream);
+/* The same, and takes the first error of the tasks that ran since the last call, with its message. */
+aclError softnpu_finish(softnpu_stream *stream, uint64_t number);
 
 #endif

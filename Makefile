@@ -124,13 +124,13 @@ catalogs: $(SETUP)
 	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=evidence/records/*$(comma)operators/families/* build/gettext
 
 gettext: catalogs
-	$(PYTHON) -m npudocs.translations update
+	$(PYTHON) -m npudocs.site.translations update
 
 translations: catalogs
-	$(PYTHON) -m npudocs.translations check
+	$(PYTHON) -m npudocs.site.translations check
 
 links: $(SETUP)
-	$(PYTHON) -m npudocs.links build/html
+	$(PYTHON) -m npudocs.site.links build/html
 
 linkcheck: $(SETUP)
 	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -b linkcheck build/linkcheck

@@ -6,7 +6,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from npudocs import __version__, gallery, site
+from npudocs import __version__
+from npudocs.execute import scripts as gallery
+from npudocs.site import looks as site
 
 project = "Forward-mode AD on the Ascend NPU"
 author = "the npudocs authors"

@@ -15,14 +15,15 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from npudocs import blocks, evidence
+from npudocs import evidence
+from npudocs.execute import blocks
 
 DTYPES = (
     *("float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"),
     *("int8", "int16", "int32", "int64", "uint8", "bool"),
 )
 # What conf.py loads, less the gallery: the blocks of the pages alone are wanted.
-EXTENSIONS = ["myst_parser", "sphinx_design", "npudocs.doctests"]
+EXTENSIONS = ["myst_parser", "sphinx_design", "npudocs.execute.doctests"]
 MYST = ["colon_fence", "deflist", "dollarmath"]
 _API = re.compile(r"^`{3,}\{py:(?:function|class|data|method)\} ([\w.]+)", re.MULTILINE)
 

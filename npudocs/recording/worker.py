@@ -20,10 +20,10 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from npudocs import device
-from npudocs.blocks import COUNTED, Block
-from npudocs.doctests import DocTestBuilder
+from npudocs.execute.blocks import COUNTED, Block
+from npudocs.execute.doctests import DocTestBuilder
 from npudocs.recording.messages import essential
+from npudocs.site import device
 
 
 class Report:
@@ -85,7 +85,7 @@ def _failure(error: BaseException, root: Path, file: str) -> str:
 
 
 def _script(root: Path, unit: dict[str, Any], report: Report) -> None:
-    from npudocs import torch_state
+    from npudocs.site import torch_state
 
     file = unit["file"]
     if (file, "") in report.done:
@@ -106,7 +106,7 @@ def _script(root: Path, unit: dict[str, Any], report: Report) -> None:
 
 def _open_level() -> str:
     """What is wrong where a check leaves a forward-AD level open; closes it."""
-    from npudocs import torch_state
+    from npudocs.site import torch_state
 
     level = torch_state.open_level()
     torch_state.close_levels()

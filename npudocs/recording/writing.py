@@ -33,7 +33,7 @@ def product(soc_name: str) -> str:
 
 
 def where(device: dict[str, str]) -> dict[str, str]:
-    """A record's ``where``, from what `npudocs.device` says."""
+    """A record's ``where``, from what `npudocs.site.device` says."""
     same = ("torch", "torch_npu", "cann", "soc", "softnpu", "python")
     return {
         **{name: device[name] for name in same},

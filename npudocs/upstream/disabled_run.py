@@ -25,8 +25,9 @@ from typing import Any
 from pebble import ProcessExpired, ProcessPool
 from tqdm import tqdm
 
-from npudocs import device, evidence
+from npudocs import evidence
 from npudocs.recording import messages
+from npudocs.site import device
 from npudocs.upstream.disabled import LIST, Case
 
 TIMEOUT = 60.0

@@ -7,7 +7,7 @@ import sys
 import types
 
 torch = types.ModuleType("torch")
-torch_state = types.ModuleType("npudocs.torch_state")
+torch_state = types.ModuleType("npudocs.site.torch_state")
 torch_state.reset = lambda: None
 torch_state.level = None
 torch_state.open_level = lambda: torch_state.level
@@ -20,13 +20,13 @@ def close_levels() -> None:
 
 torch_state.close_levels = close_levels
 sys.modules["torch"] = torch
-sys.modules["npudocs.torch_state"] = torch_state
+sys.modules["npudocs.site.torch_state"] = torch_state
 
 import npudocs  # noqa: E402
 from npudocs import device  # noqa: E402
 from npudocs.recording import worker  # noqa: E402
 
-npudocs.torch_state = torch_state
+npudocs.site.torch_state = torch_state
 
 
 def describe() -> device.Device:

@@ -8,8 +8,8 @@ import types
 import pytest
 from tinyproject import OFF, SILICON, SOFTWARE, Project
 
-from npudocs import device
-from npudocs.device import Device, DeviceError
+from npudocs.site import device
+from npudocs.site.device import Device, DeviceError
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from test_deviations import data
 
-from npudocs import deviation_data
-from npudocs.deviation_data import Deviation, DeviationError
+from npudocs.site import deviation_data
+from npudocs.site.deviation_data import Deviation, DeviationError
 
 
 def loaded(folder: Path, *rules: dict[str, Any]) -> list[Deviation]:

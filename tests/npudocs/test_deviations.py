@@ -12,8 +12,8 @@ import pytest
 from test_operator_table import OPERATORS, record
 from tinyproject import Project
 
-from npudocs import deviation_data
-from npudocs.deviation_data import DeviationError
+from npudocs.site import deviation_data
+from npudocs.site.deviation_data import DeviationError
 
 ROOT = Path(__file__).parents[2]
 

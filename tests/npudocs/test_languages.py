@@ -11,7 +11,7 @@ import pytest
 from sphinx.cmd.build import build_main
 from tinyproject import OFF, Project, Result
 
-from npudocs import words
+from npudocs.site import words
 
 CONF = '\nlocale_dirs = ["../locales"]\n'
 PAGE = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from npudocs import links
+from npudocs.site import links
 
 
 @pytest.fixture

@@ -14,7 +14,8 @@ from evidencefiles import API, claims, entry, record
 from sphinx.util.inventory import InventoryFile
 from tinyproject import Project
 
-from npudocs import badges, evidence, support_data
+from npudocs import evidence
+from npudocs.site import badges, support_data
 
 PAGE = f"""
 What it is about.

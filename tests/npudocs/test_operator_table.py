@@ -16,8 +16,8 @@ from evidencefiles import SOCS
 from tinyproject import Project
 
 from npudocs import evidence
-from npudocs.operators import data, files, markup, reading
-from npudocs.operators.data import Sweep
+from npudocs.site.operators import data, files, markup, reading
+from npudocs.site.operators.data import Sweep
 
 PARTS = ("counts", "table", "statuses", "files", "limits", "changes", "cpu")
 TELLS = {"wrong": "the tangent is 2, the CPU's is 1", "error": "RuntimeError: <no> & never"}

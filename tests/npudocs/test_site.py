@@ -9,11 +9,11 @@ import pytest
 from test_operator_table import OPERATORS, record
 from tinyproject import Project
 
-from npudocs import switch
+from npudocs.site import switch
 
 THEME = """
 import sys
-from npudocs import site
+from npudocs.site import looks as site
 html_theme = "pydata_sphinx_theme"
 html_theme_options = site.theme_options("Title")
 html_context = site.context()

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Catalog
 
-from npudocs import words
-from npudocs.translations import catalogs, markup, own, terms
-from npudocs.translations.__main__ import main
-from npudocs.translations.check import Findings, check
+from npudocs.site import words
+from npudocs.site.translations import catalogs, markup, own, terms
+from npudocs.site.translations.__main__ import main
+from npudocs.site.translations.check import Findings, check
 
 PAGE = "docs/api/x.md"
 TERMS = """\

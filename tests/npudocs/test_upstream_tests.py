@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from tinyproject import Project
 
-from npudocs import evidence, upstream_test_data
+from npudocs import evidence
+from npudocs.site import upstream_test_data
 from npudocs.upstream import disabled, disabled_run
 from npudocs.upstream.disabled import Case
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tinyproject import Project
 
-from npudocs import inventory
+from npudocs.site import inventory
 
 
 def test_claims_are_shown_and_written(project: Project) -> None:

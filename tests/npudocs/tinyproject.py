@@ -13,8 +13,8 @@ from sphinx import locale
 from sphinx.cmd.build import build_main
 
 CONF = """
-from npudocs import gallery
-from npudocs.device import Device
+from npudocs.execute import scripts as gallery
+from npudocs.site.device import Device
 
 npudocs_device = Device({device})
 extensions = ["myst_parser", "npudocs"]

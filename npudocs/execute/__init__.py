@@ -1,0 +1,1 @@
+"""Runs executable blocks, scripts and tests, and labels pages by the device."""

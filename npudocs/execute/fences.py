@@ -1,0 +1,89 @@
+"""Python that looks executed but is not fails the build, unless it says why.
+
+Of all the ways to write code on a page only doctest fences are executed; the others look just the
+same to a reader. ``{not-executed}`` is the honest way to show code that cannot run here.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.parsers.rst import directives
+from pygments.lexers import PythonConsoleLexer, PythonLexer
+from sphinx.application import Sphinx
+from sphinx.directives.code import container_wrapper
+from sphinx.util.docutils import SphinxDirective
+
+from npudocs.execute import blocks, problems
+from npudocs.execute import scripts as gallery
+
+PYTHON = {
+    *(alias.lower() for lexer in (PythonLexer, PythonConsoleLexer) for alias in lexer.aliases),
+    *("ipython", "ipython3", "ipythonconsole"),
+}
+ADVICE = (
+    "make it a {doctest} or {testcode} fence, or mark it with {not-executed} and a :reason: "
+    "(conventions: the head of npudocs/execute/doctests.py)"
+)
+
+
+class NotExecuted(SphinxDirective):
+    """``{not-executed} LANGUAGE``: code with a caption that says why it is not run."""
+
+    has_content = True
+    required_arguments = 1
+    option_spec: ClassVar = {"reason": directives.unchanged_required, "file": directives.path}
+
+    def run(self) -> list[nodes.Node]:
+        """Return a captioned code block."""
+        reason = self.options.get("reason", "").strip()
+        if not reason:
+            raise self.error("not-executed needs the option :reason:, in words for the reader")
+        code = "\n".join(self.content)
+        if "file" in self.options:
+            relative, path = self.env.relfn2path(self.options["file"])
+            self.env.note_dependency(relative)
+            code = Path(path).read_text(encoding="utf-8")
+        block = nodes.literal_block(code, code, language=self.arguments[0], npudocs_reason=reason)
+        self.set_source_info(block)
+        wrapper = container_wrapper(self, block, f"Not executed: {reason}")
+        wrapper["classes"].append("npudocs-not-executed")
+        return [wrapper]
+
+
+def _check(app: Sphinx, doctree: nodes.document) -> None:
+    executed = gallery.code_cells(app, app.env.docname)
+    for node in doctree.findall(nodes.literal_block):
+        if problem := _problem(node, executed):
+            problems.report(app, f"{problem}: {ADVICE}", location=node)
+    for node in doctree.findall(nodes.paragraph):
+        if re.match(r":{3,}\s*\{", node.astext()):
+            problems.report(app, "this directive is shown as plain text: use ``` fences", node)
+    if executed is None:
+        for problem, node in blocks.collect(doctree)[1]:
+            problems.report(app, problem, location=node)
+    else:
+        # Only the code cells of a script are run.
+        for node in blocks.nodes_of(doctree):
+            problems.report(app, "this block is not executed: put it in a code cell", node)
+
+
+def _problem(node: nodes.literal_block, executed: set[str] | None) -> str | None:
+    if "testnodetype" in node or "npudocs_reason" in node:
+        return None
+    if executed is not None and node.astext().strip() in executed:
+        return None
+    if node.get("language", "").lower() in PYTHON:
+        return f"this {node['language']} code is not executed"
+    if re.search(r"^\s*>>>( |$)", node.astext(), re.MULTILINE):
+        return "this block shows a Python prompt and is not executed"
+    return None
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_directive("not-executed", NotExecuted)
+    app.connect("doctree-read", _check)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

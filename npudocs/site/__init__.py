@@ -1,0 +1,1 @@
+"""This site's pages, tables and looks."""

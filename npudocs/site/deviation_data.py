@@ -1,0 +1,264 @@
+"""The data behind the pages of deviations: ``evidence/deviations.json``, and the upstream report made from it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+
+if TYPE_CHECKING:
+    from npudocs.sweep.records import Cell
+
+NAME, SCHEMA = "deviations.json", "deviations.schema.json"
+FOLDER = Path(__file__).parents[2] / "evidence"
+# A cell of a sweep with one of these has to be explained.
+STATUSES = ("tangent lost", "wrong", "error", "no error")
+
+
+class DeviationError(ValueError):
+    """``evidence/deviations.json`` is not to be trusted; the message says where and why."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A place in the source of torch or torch_npu."""
+
+    repository: str
+    path: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.repository}, `{self.path}`: `{self.name}`"
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    """One cause, shared by its deviations."""
+
+    title: str
+    cause: str
+    sources: tuple[Source, ...]
+    fix: str
+    repository: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """Cells of sweeps that a deviation explains: an empty field leaves nothing out."""
+
+    operators: tuple[str, ...]
+    statuses: tuple[str, ...]
+    forms: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    message: str = ""
+
+    def __str__(self) -> str:
+        fields = (self.operators, self.forms, self.dtypes, self.statuses)
+        words = " / ".join(", ".join(field) for field in fields if field)
+        return f"{words} / {self.message!r}" if self.message else words
+
+    def matches(self, cell: Cell, message: str) -> bool:
+        """Whether this explains a sample of the cell that has the cell's status and this message."""
+        return (
+            cell.status in self.statuses
+            and (not self.forms or cell.form in self.forms)
+            and (not self.dtypes or cell.dtype in self.dtypes)
+            and self.message in message
+            and any(fnmatchcase(cell.operator, pattern) for pattern in self.operators)
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class Deviation:
+    """What one operator does otherwise on the NPU."""
+
+    name: str
+    operator: str
+    status: str
+    family: Family
+    cause: str
+    sources: tuple[Source, ...]
+    confirmed: str
+    notice: str
+    workaround: str
+    title: str
+    expected: str
+    fix: str
+    rules: tuple[Rule, ...]
+
+    @property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """The operators of the rules, as they are written; a glob may be among them."""
+        return tuple((name,) for rule in self.rules for name in rule.operators)
+
+    def explains(self, cell: Cell) -> bool:
+        """Whether a cell is of this deviation, or one of its messages is."""
+        return any(rule.matches(cell, said) for rule in self.rules for said in messages(cell))
+
+
+def load(folder: Path = FOLDER) -> list[Deviation]:
+    """All deviations, in the order of the file.
+
+    Raises:
+        DeviationError: the file is not what the schema says, or says something twice.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        return []
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise DeviationError(f"evidence/{NAME}: is not JSON: {error}") from error
+    rules = json.loads((FOLDER / SCHEMA).read_text(encoding="utf-8"))
+    found = jsonschema.Draft202012Validator(rules).iter_errors(content)
+    for problem in sorted(found, key=lambda error: error.json_path):
+        raise DeviationError(f"evidence/{NAME}: {problem.json_path[2:]}: {problem.message}")
+    families = {
+        name: Family(**{**family, "sources": _sources(family)})
+        for name, family in content["families"].items()
+    }
+    made = [_deviation(entry, families) for entry in content["deviations"]]
+    _once(made)
+    return made
+
+
+def _deviation(entry: dict[str, Any], families: dict[str, Family]) -> Deviation:
+    if entry["family"] not in families:
+        message = f"family: {entry['family']!r} is no family of this file"
+        raise DeviationError(f"evidence/{NAME}: {entry['name']}: {message}")
+    family = families[entry["family"]]
+    rules = tuple(_rule(entry["name"], one) for one in entry["explains"])
+    fields = {name: entry[name] for name in entry if name not in ("explains", "report")}
+    report = {"fix": family.fix, **entry["report"]}
+    return Deviation(
+        **{**fields, **report, "family": family, "sources": _sources(entry), "rules": rules}
+    )
+
+
+def _rule(name: str, entry: dict[str, Any]) -> Rule:
+    rule = Rule(**{key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()})
+    for pattern in rule.operators:
+        if not pattern.strip("*?") and not rule.message:
+            message = f"explains: {pattern} is every operator, so the rule needs a message"
+            raise DeviationError(f"evidence/{NAME}: {name}: {message}")
+    return rule
+
+
+def _sources(entry: dict[str, Any]) -> tuple[Source, ...]:
+    return tuple(Source(**source) for source in entry["sources"])
+
+
+def _once(deviations: Iterable[Deviation]) -> None:
+    names: set[str] = set()
+    rules: dict[Rule, str] = {}
+    for one in deviations:
+        if one.name in names:
+            raise DeviationError(f"evidence/{NAME}: {one.name} stands here twice")
+        names.add(one.name)
+        for rule in one.rules:
+            if rule in rules:
+                message = f"{rule} is explained by {rules[rule]} too"
+                raise DeviationError(f"evidence/{NAME}: {one.name}: {message}")
+            rules[rule] = one.name
+
+
+def messages(cell: Cell) -> list[str]:
+    """The different messages that are told for a cell's own status; one empty where none is told."""
+    told = [one["message"] for one in cell.told if one["status"] == cell.status]
+    return list(dict.fromkeys(told)) or [""]
+
+
+def unexplained(deviations: Iterable[Deviation], cells: Iterable[Cell]) -> list[str]:
+    """The cells that deviate and are not explained by one deviation, each with what to do.
+
+    A cell has the status of its worst sample. Each message that is told for this status has to be
+    explained by exactly one deviation: two samples of a cell may have two causes.
+    """
+    listed = list(deviations)
+    found = []
+    for cell in cells:
+        if cell.status not in STATUSES:
+            continue
+        for said in messages(cell):
+            names = [one.name for one in listed if any(r.matches(cell, said) for r in one.rules)]
+            if len(names) != 1:
+                place = f"{cell.operator} / {cell.form} / {cell.dtype}: {cell.status}"
+                found.append(f"{place} ({said or 'no message'}) {_advice(names)}")
+    return found
+
+
+def _advice(names: list[str]) -> str:
+    if names:
+        return f"is explained by {' and '.join(names)}: narrow a rule of evidence/{NAME}"
+    return (
+        f"is explained by no deviation: add a rule to the deviation of evidence/{NAME} that has this "
+        "cause, or a new one with a section in docs/deviations; or mend what is wrong with the sweep"
+    )
+
+
+def unused(deviations: Iterable[Deviation], cells: Iterable[Cell]) -> list[str]:
+    """The rules, and operators of rules, that no cell needs, each with what to do."""
+    bad = [cell for cell in cells if cell.status in STATUSES]
+    found = []
+    for one in deviations:
+        for rule in one.rules:
+            hits = [cell for cell in bad if any(rule.matches(cell, m) for m in messages(cell))]
+            for pattern in rule.operators:
+                if not any(fnmatchcase(cell.operator, pattern) for cell in hits):
+                    found.append(
+                        f"evidence/{NAME}: {one.name}: no record has a cell of {pattern} for the rule "
+                        f"{rule}: remove it, with the deviation and its section if nothing is left"
+                    )
+    return found
+
+
+def report(deviation: Deviation, steps: str, actual: str) -> str:
+    """The text of an upstream report."""
+    where = "\n".join(f"- {source}" for source in (*deviation.sources, *deviation.family.sources))
+    return f"""\
+Title: {deviation.title}
+Repository: {deviation.family.repository}
+
+## Environment
+
+- torch: <version>
+- torch_npu: <version>
+- CANN: <version>
+- product: <name>
+
+## Steps
+
+```python
+import torch
+import torch.autograd.forward_ad as fwAD
+import torch.nn.functional as F
+
+device = torch.accelerator.current_accelerator()
+{steps.strip()}
+```
+
+## Expected
+
+{deviation.expected}
+
+## Actual
+
+```text
+{actual.strip()}
+```
+
+## Cause
+
+{deviation.cause} {deviation.family.cause}
+
+{where}
+
+## Suggested fix
+
+{deviation.fix}
+"""

@@ -1,0 +1,114 @@
+"""Languages: the English build executes and writes data, a translation shows the same in other words.
+
+A build with another ``language`` reads the results of the English one. The gallery is not made again, no
+script runs, generated pages and data files are taken as they are; where they are missing the build ends.
+Its pages come to stand in the folder ``zh`` inside of the English site.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+from sphinx.transforms import SphinxTransform
+
+from npudocs.execute import problems
+from npudocs.execute import scripts as gallery
+from npudocs.site import words
+
+# By language: its folder inside of the site, and its own name.
+FOLDERS = {"zh_CN": "zh"}
+NAMES = {words.ENGLISH: "English", "zh_CN": "简体中文"}
+
+# What makes the gallery, and what writes its results.
+_GALLERY = {
+    "npudocs.execute.scripts": ("_prepare", "_draw_thumbnails", "_finish"),
+    "sphinx_gallery.gen_gallery": ("generate_gallery_rst",),
+}
+Words = Callable[[Sphinx, str], str]
+_titles: dict[str, Words] = {}
+
+
+def translating(app: Sphinx) -> bool:
+    """Whether this build is a translation of the English one."""
+    return app.config.language != words.ENGLISH
+
+
+def root(app: Sphinx) -> str:
+    """The way from the top of what is built to the top of the site, where the data files are."""
+    return "../" if translating(app) else ""
+
+
+def title(prefix: str, made: Words) -> None:
+    """Say what the titles of generated pages are, whose names begin with `prefix`, in other languages."""
+    _titles[prefix] = made
+
+
+class _Titles(SphinxTransform):
+    """Gives a generated page its title; the file is written in English."""
+
+    default_priority = 21  # after Sphinx put in the translations (20)
+
+    def apply(self, **kwargs: Any) -> None:
+        """Replace the text of the first title."""
+        found = next(self.document.findall(nodes.title), None)
+        if not translating(self.app) or found is None:
+            return
+        for prefix, made in _titles.items():
+            if self.env.docname.startswith(prefix):
+                found.children = []
+                found += nodes.Text(made(self.app, self.env.docname))
+
+
+def _load(app: Sphinx, config: Config) -> None:
+    """Load the words; other words are a change of the configuration."""
+    found = words.load(config.language, words.LOCALES)
+    config.npudocs_words = hashlib.sha256(repr(sorted(found.items())).encode()).hexdigest()
+    if translating(app):
+        config.html_title = words.say(config.html_title)
+        if logo := config.html_theme_options.get("logo"):
+            config.html_theme_options["logo"] = {**logo, "text": config.html_title}
+        _take_the_gallery(app)
+
+
+def _take_the_gallery(app: Sphinx) -> None:
+    """Use the gallery as it is: what would make it does not run."""
+    for event in ("builder-inited", "build-finished"):
+        for listener in list(app.events.listeners[event]):
+            module, name = listener.handler.__module__, listener.handler.__name__
+            if name in _GALLERY.get(module, ()):
+                app.disconnect(listener.id)
+
+
+def _check(app: Sphinx) -> None:
+    """End the build where the English one, with the same device, was not there before."""
+    if not translating(app):
+        return
+    device = app.config.npudocs_device
+    app.config.sphinx_gallery_conf["plot_gallery"] = app.builder.format == "html" and device.on
+    # Markup may begin and end between Chinese characters, which have no spaces between them.
+    app.env.settings["character_level_inline_markup"] = True
+    folder = gallery.output_folder(app)
+    stamp = folder / "stamp"
+    built = stamp.is_file() and stamp.read_text(encoding="utf-8") == device.stamp()
+    missing = [] if not device.on else sorted({*gallery.scripts(app)} - {*gallery.results(app)})
+    if app.builder.format == "html" and (not built or missing):
+        problems.stop(
+            "a translation shows the results of the English site, and there are none of this device"
+            f"{f' for {chr(44).join(missing)}' if missing else ''}: run make html, which builds both"
+        )
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    # What the site has; the first is English.
+    app.add_config_value("npudocs_languages", [*NAMES], "html", types=frozenset({list}))
+    app.add_config_value("npudocs_words", "", "env", types=frozenset({str}))
+    app.add_transform(_Titles)
+    # Before other handlers use words, and after the device is known.
+    app.connect("config-inited", _load, priority=550)
+    app.connect("builder-inited", _check, priority=60)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,165 @@
+"""The data of the operator pages as files: ``data/operators.json`` with its schema, ``.csv``, and ``.js``.
+
+The ``.js`` file has what the table shows in another version, product or dtype. It is a script, since a page
+that is opened from a folder may not read JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from npudocs.site import languages, parts
+from npudocs.site.operators import data, markup
+from npudocs.site.operators.data import Sweep, Sweeps
+from npudocs.site.words import say
+
+FOLDER = "data"
+VIEWS = "operators.js"
+SCHEMA = Path(__file__).parents[1] / "operators.schema.json"
+COLUMNS = (
+    "operator", "family", "form", "dtype", "torch_npu", "product", "kind",
+    "status", "samples", "fallback", "message", "call",
+)  # fmt: skip
+# A status as one character; a dot where there is none.
+DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+def relative(app: Sphinx, docname: str, name: str) -> str:
+    """The address of one of these files, seen from a page."""
+    up = languages.root(app) + "../" * app.builder.get_target_uri(docname).count("/")
+    return f"{up}{FOLDER}/{name}"
+
+
+def state(wanted: dict[str, str]) -> str:
+    """The part of an address that sets the filters."""
+    return f"#{urlencode(wanted)}"
+
+
+def content(sweeps: Sweeps) -> dict[str, Any]:
+    """All that the pages show; cells that several records share stand there once."""
+    statuses, forms, _ = data.statuses_forms_dtypes()
+    return {
+        "schema": 1,
+        "statuses": statuses,
+        "forms": forms,
+        "records": [_about(sweep) for sweep in sweeps.all],
+        "operators": [_operator(sweeps, name) for name in sweeps.operators],
+    }
+
+
+def _about(sweep: Sweep) -> dict[str, Any]:
+    names = ("kind", "where", "commit", "started", "dtypes", "limits", "tolerances", "digest")
+    return {name: sweep.made[name] for name in names}
+
+
+def _operator(sweeps: Sweeps, name: str) -> dict[str, Any]:
+    cells: dict[str, dict[str, Any]] = {}
+    faults: dict[str, dict[str, Any]] = {}
+    for number, sweep in enumerate(sweeps.all):
+        entry = sweep.made["operators"].get(name, {})
+        _collect(cells, entry.get("cells", []), number)
+        _collect(faults, [entry["cpu"]] if "cpu" in entry else [], number)
+    family = sweeps.families[name]
+    made = {"name": name, "family": family, "page": f"{markup.page(name, family)}.html#{name}"}
+    return {**made, "cells": [*cells.values()], "cpu": [*faults.values()]}
+
+
+def _collect(into: dict[str, dict[str, Any]], listed: list[dict[str, Any]], number: int) -> None:
+    for one in listed:
+        into.setdefault(json.dumps(one), {"records": [], **one})["records"].append(number)
+
+
+def rows(sweeps: Sweeps) -> Iterator[tuple[Any, ...]]:
+    """The lines of the CSV file."""
+    for sweep in sweeps.all:
+        for cell in sweep.cells.values():
+            told = cell.told[0] if cell.told else {"message": "", "call": ""}
+            yield (
+                cell.operator, cell.family, cell.form, cell.dtype,
+                sweep.made["where"]["torch_npu"], sweep.product, sweep.kind,
+                cell.status, sum(cell.counts.values()), " ".join(cell.fallback),
+                told["message"], told["call"],
+            )  # fmt: skip
+
+
+def views(sweeps: Sweeps) -> dict[str, Any]:
+    """For each record, dtype and form, a text with a character for each operator: its status."""
+    statuses, forms, _ = data.statuses_forms_dtypes()
+    digit = {status: DIGITS[number] for number, status in enumerate(statuses)} | {"": "."}
+    return {
+        "operators": sweeps.operators,
+        "sweeps": [
+            {
+                "kind": sweep.kind,
+                "version": sweep.version,
+                "product": sweep.product,
+                "cells": {
+                    dtype: [
+                        "".join(digit[sweep.status(n, form, dtype)] for n in sweeps.operators)
+                        for form in forms
+                    ]
+                    for dtype in sweep.dtypes
+                },
+            }
+            for sweep in sweeps.all
+        ],
+    }
+
+
+def _write(app: Sphinx, exception: Exception | None) -> None:
+    if exception or app.builder.format != "html" or languages.translating(app):
+        return
+    folder = Path(app.outdir) / FOLDER
+    for path in folder.glob("operators.*"):
+        path.unlink()
+    sweeps = data.of(app)
+    if not sweeps.all:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(content(sweeps), ensure_ascii=False, separators=(",", ":"))
+    (folder / "operators.json").write_text(text, encoding="utf-8")
+    text = json.dumps(views(sweeps), separators=(",", ":"))
+    (folder / VIEWS).write_text(f"window.npudocsOperators = {text};\n", encoding="utf-8")
+    with (folder / "operators.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows(rows(sweeps))
+    shutil.copyfile(SCHEMA, folder / SCHEMA.name)
+
+
+def downloads(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
+    """Links to the files."""
+    if not data.of(app).all:
+        return markup.nothing()
+    about = {
+        "operators.json": say(
+            "everything, with all messages; cells that records share stand there once"
+        ),
+        SCHEMA.name: say("the JSON Schema of that file"),
+        "operators.csv": say("a line for each cell of each record: {columns}").format(
+            columns=", ".join(COLUMNS)
+        ),
+    }
+    listed = nodes.bullet_list()
+    for name, words in about.items():
+        link = nodes.reference(
+            "", "", nodes.literal(text=name), refuri=relative(app, docname, name)
+        )
+        line = nodes.paragraph("", "", link, nodes.Text(f": {words}"))
+        listed += nodes.list_item("", line)
+    return [listed]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    parts.add(app, "operator-files", downloads)
+    app.connect("build-finished", _write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

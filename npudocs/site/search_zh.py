@@ -1,0 +1,65 @@
+"""Search in Chinese: text without spaces is cut into words, in the index and in what a reader types.
+
+jieba cuts the pages; the terms of ``locales/zh_CN/terms.tsv`` are words for it, too. The browser has no jieba:
+it takes the longest words that the index knows. Sphinx alone would look for a whole phrase as one word.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.search.zh import SearchChinese
+
+from npudocs.execute import problems
+from npudocs.site import words
+from npudocs.site.translations import terms
+
+SPLITTER = r"""
+var splitQuery = (query) => {
+  const index = Search._index ?? {};
+  const known = new Set([...Object.keys(index.terms ?? {}), ...Object.keys(index.titleterms ?? {})]);
+  const cut = (text) => {
+    const characters = [...text];
+    const found = [];
+    for (let start = 0; start < characters.length; ) {
+      let end = characters.length;
+      while (end > start + 1 && !known.has(characters.slice(start, end).join(""))) end -= 1;
+      if (end > start + 1) found.push(characters.slice(start, end).join(""));
+      start = end;
+    }
+    return found.length ? found : [text];
+  };
+  return query
+    .split(/[^\p{Letter}\p{Number}_\p{Emoji_Presentation}]+|(\p{Script=Han}+)/gu)
+    .filter((term) => term)
+    .flatMap((term) => (/\p{Script=Han}/u.test(term) ? cut(term) : [term]));
+};
+"""
+_HAN = re.compile(r"[\u4e00-\u9fff]+")
+
+
+class Chinese(SearchChinese):
+    """Sphinx's Chinese with the terms of this site."""
+
+    js_splitter_code = SPLITTER
+
+    def init(self, options: dict[str, str]) -> None:
+        """Make the terms words."""
+        try:
+            import jieba
+        except ImportError:
+            problems.stop("the Chinese search needs jieba: pip install -r docs/requirements.txt")
+        jieba.setLogLevel(logging.WARNING)
+        super().init(options)
+        for term in terms.load(words.LOCALES / "zh_CN" / terms.NAME):
+            for word in (word for one in term.chinese for word in _HAN.findall(one)):
+                jieba.add_word(word)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    if app.config.language == "zh_CN":
+        app.add_search_language(Chinese)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

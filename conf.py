@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from npudocs import __version__
-from npudocs.execute import scripts as gallery
+from npudocs.execute import scripts
 from npudocs.site import looks as site
 
 project = "Forward-mode AD on the Ascend NPU"
@@ -28,7 +28,15 @@ suppress_warnings = ["sphinx_gallery.space_in_filename"]
 # Python's own names, in a signature of torch.
 nitpick_ignore = [("py:class", f"collections.abc.{name}") for name in ("Callable", "Sequence")]
 npudocs_inventories = {"torch": ("https://docs.pytorch.org/docs/2.13/", "inventory.txt")}
-sphinx_gallery_conf = gallery.configuration()
+# How pages and scripts are executed: npudocs/execute/session.py says what each of these is.
+execute_state = "npudocs.site.state"
+execute_about = "npudocs.site.verifies.about"
+execute_say = "npudocs.site.words.say"
+execute_tests = ["tests/npu/test_*.py"]
+# Scripts that use an API are found by its name as the script writes it.
+sphinx_gallery_conf = scripts.configuration(
+    doc_module=("torch", "torch_npu"), prefer_full_module={"torch"}
+)
 # One catalog for a folder of pages; code blocks are not in it.
 locale_dirs = ["../locales"]
 # make linkcheck is for other sites; make links looks at what is inside.

@@ -12,21 +12,17 @@ from sphinx.application import Sphinx
 __version__ = "0.1.0"
 
 MODULES = (
-    "npudocs.execute.problems",
+    "npudocs.execute",
     "npudocs.site.device",
     "npudocs.site.languages",
     "npudocs.site.search_zh",
     "npudocs.site.inventory",
     "npudocs.site.mathml",
-    "npudocs.execute.doctests",
-    "npudocs.execute.fences",
-    "npudocs.execute.scripts",
     "npudocs.site.minigallery",
     "npudocs.site.gallery_words",
     "npudocs.site.verifies",
     "npudocs.site.items",
     "npudocs.site.signatures",
-    "npudocs.execute.banner",
     "npudocs.site.cells",
     "npudocs.site.parts",
     "npudocs.site.support",

@@ -1,4 +1,16 @@
-"""The executable blocks of a page: found in its doctree, with true line numbers and skip reasons."""
+"""The executable blocks of a page: found in its doctree, with true line numbers and skip reasons.
+
+Page writers use Sphinx's own fences, which render highlighted and with a copy button: ``{doctest}`` for
+sessions (``>>>``), ``{testcode}`` with ``{testoutput}`` for scripts. A skip takes a whole block and a
+reason::
+
+    ```{doctest}
+    :skipif: torch.cuda.device_count() < 2
+    :reason: needs two devices
+
+    >>> ...
+    ```
+"""
 
 from __future__ import annotations
 
@@ -7,11 +19,46 @@ import doctest
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.ext import doctest as upstream
+
+from npudocs.execute.results import blob
 
 # Blocks that are counted; set-up, clean-up and output only serve them.
 COUNTED = ("doctest", "testcode")
+# Not IGNORE_EXCEPTION_DETAIL, Sphinx's default: the text of an error is part of what a page says.
+FLAGS = doctest.ELLIPSIS | doctest.DONT_ACCEPT_TRUE_FOR_1
+
+
+class _Reason:
+    """Adds ``:reason:`` to a directive that can skip."""
+
+    def run(self) -> list[nodes.Node]:
+        found = super().run()
+        found[0]["reason"] = self.options.get("reason", "")
+        return found
+
+
+def _options(directive: type[upstream.TestDirective]) -> dict[str, Any]:
+    # pyversion is Sphinx's second, reasonless way to skip.
+    spec = {name: check for name, check in directive.option_spec.items() if name != "pyversion"}
+    return {**spec, "reason": str}
+
+
+class Doctest(_Reason, upstream.DoctestDirective):
+    """``{doctest}`` with ``:reason:``."""
+
+    option_spec = _options(upstream.DoctestDirective)
+
+
+class Testcode(_Reason, upstream.TestcodeDirective):
+    """``{testcode}`` with ``:reason:``."""
+
+    option_spec = _options(upstream.TestcodeDirective)
 
 
 @dataclasses.dataclass
@@ -128,3 +175,45 @@ def _problem(block: Block) -> str | None:
     if any(skipped) and not block.reason:
         return "a skip (+SKIP) needs a reason: add the option :reason:"
     return None
+
+
+@dataclasses.dataclass
+class PageBlocks:
+    """What a page has to execute, as it was when it was read."""
+
+    digest: str
+    source: str
+    blocks: list[Block]
+    not_executed: list[dict[str, Any]]
+
+
+def of(env: BuildEnvironment) -> dict[str, PageBlocks]:
+    """The blocks by page; pages without any are not in it."""
+    if not hasattr(env, "execute_blocks"):
+        env.execute_blocks = {}
+    return env.execute_blocks
+
+
+def _keep(app: Sphinx, doctree: nodes.document) -> None:
+    marked = [
+        {"line": node.line or 1, "reason": node["execute_reason"]}
+        for node in doctree.findall(nodes.literal_block)
+        if "execute_reason" in node
+    ]
+    found, _ = collect(doctree)
+    if found or marked:
+        path = Path(app.env.doc2path(app.env.docname))
+        of(app.env)[app.env.docname] = PageBlocks(digest(found), blob(path), found, marked)
+
+
+def _purge(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    of(env).pop(docname, None)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.setup_extension("sphinx.ext.doctest")
+    app.add_directive("doctest", Doctest, override=True)
+    app.add_directive("testcode", Testcode, override=True)
+    app.connect("doctree-read", _keep)
+    app.connect("env-purge-doc", _purge)
+    return {"parallel_read_safe": False, "parallel_write_safe": True, "env_version": 1}

@@ -47,7 +47,7 @@ class NotExecuted(SphinxDirective):
             relative, path = self.env.relfn2path(self.options["file"])
             self.env.note_dependency(relative)
             code = Path(path).read_text(encoding="utf-8")
-        block = nodes.literal_block(code, code, language=self.arguments[0], npudocs_reason=reason)
+        block = nodes.literal_block(code, code, language=self.arguments[0], execute_reason=reason)
         self.set_source_info(block)
         wrapper = container_wrapper(self, block, f"Not executed: {reason}")
         wrapper["classes"].append("npudocs-not-executed")
@@ -72,7 +72,7 @@ def _check(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def _problem(node: nodes.literal_block, executed: set[str] | None) -> str | None:
-    if "testnodetype" in node or "npudocs_reason" in node:
+    if "testnodetype" in node or "execute_reason" in node:
         return None
     if executed is not None and node.astext().strip() in executed:
         return None

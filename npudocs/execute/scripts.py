@@ -1,16 +1,13 @@
-"""The gallery: which scripts run, what keeps them apart, and what became of each.
+"""The gallery: which scripts run, each in a process of its own, and what became of each.
 
-sphinx-gallery runs the scripts; this module adds what it lacks for evidence. Its key for "unchanged" is
-the script's text alone, so the whole output folder belongs to one device (a stamp) and is removed when
-the device is another. Results of unchanged scripts are carried over from the run that made them.
+sphinx-gallery runs the scripts and makes their pages. Its key for "unchanged" is the script's text
+alone; here the whole output folder belongs to one device (a stamp) and is removed when the device is
+another, and a script counts as unchanged only where the result of its run is known.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
 import functools
-import json
 import re
 import shutil
 import time
@@ -18,19 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.util import logging
+from sphinx_gallery import gen_gallery, gen_rst
 from sphinx_gallery.py_source_parser import remove_ignore_blocks, split_code_and_text_blocks
 
-from npudocs.execute import problems
-
-logger = logging.getLogger(__name__)
+from npudocs.execute import isolate, session
+from npudocs.execute.results import Result, UnitRun, blob
 
 FOLDER = "gallery"
-RESULTS = "results.json"
+# Builders that run scripts.
+RUNNING = ("html", "execute")
 
 
-def configuration(examples: str = "../examples") -> dict[str, Any]:
-    """Return ``sphinx_gallery_conf``; `examples` is relative to the folder of the pages."""
+def configuration(examples: str = "../examples", **more: Any) -> dict[str, Any]:
+    """Return ``sphinx_gallery_conf`` with `more`; `examples` is relative to the folder of the pages."""
     return {
         "examples_dirs": examples,
         "gallery_dirs": FOLDER,
@@ -39,36 +36,19 @@ def configuration(examples: str = "../examples") -> dict[str, Any]:
         "within_subsection_order": "FileNameSortKey",
         "nested_sections": False,
         "abort_on_example_error": False,
-        # All failures are listed, and `_finish` fails the build for each: in words, where
+        # All failures are listed, and the build fails for each: in words, where
         # sphinx-gallery's own error comes with Sphinx's traceback and a plea to report a bug.
         "only_warn_on_example_error": True,
-        # Scripts that use an API are found by its name as the script writes it.
-        "doc_module": ("torch", "torch_npu"),
-        "prefer_full_module": {"torch"},
         "inspect_global_variables": False,
-        # By name, so that Sphinx can compare and cache the configuration.
-        "reset_modules": ("matplotlib", "npudocs.execute.scripts.between_scripts"),
-        "reset_modules_order": "both",
-        # What a notebook cannot show is rewritten in npudocs.site.notebooks.
+        "reset_modules": ("matplotlib",),
         "notebook_extensions": {".py"},
         "download_all_examples": False,
         "write_computation_times": False,
         "show_signature": False,
         "default_thumb_file": str(Path(__file__).with_name("thumbnail.svg")),
         "capture_repr": (),
+        **more,
     }
-
-
-@dataclasses.dataclass
-class Result:
-    """What became of one script when it last ran on this device."""
-
-    script: str
-    outcome: str  # "passed", "failed" or "not executed"
-    seconds: float = 0.0
-    ran: str = ""
-    message: str = ""
-    unchanged: bool = False
 
 
 def output_folder(app: Sphinx) -> Path:
@@ -105,41 +85,82 @@ def name_of(app: Sphinx, path: Path) -> str:
     return Path(path).resolve().relative_to(Path(app.confdir).resolve()).as_posix()
 
 
-# --- between scripts
+def results(app: Sphinx) -> dict[str, UnitRun]:
+    """Return what became of each script by its stem, as far as it is known on this device."""
+    units = session.of(app).run.units
+    named = {stem: name_of(app, path) for stem, path in scripts(app).items()}
+    return {stem: units[name] for stem, name in named.items() if name in units}
 
-_started = 0.0
-# By stem: seconds, and when the script ended.
-_runs: dict[str, tuple[float, str]] = {}
+
+# --- running
 
 
-def between_scripts(gallery_conf: dict[str, Any], fname: str, when: str) -> None:
-    """Seed before a script; after it, time it and fail it for an open forward-AD level."""
-    from npudocs.site import torch_state
+class _Gallery:
+    """Runs all scripts that sphinx-gallery asks for when it asks for the first one."""
 
-    global _started
-    if when == "before":
-        torch_state.reset()
-        _started = time.perf_counter()
-        return
-    now = datetime.datetime.now(datetime.timezone.utc)
-    _runs[Path(fname).stem] = (
-        round(time.perf_counter() - _started, 3),
-        now.isoformat("T", "seconds"),
-    )
-    level = torch_state.open_level()
-    if level is None:
-        return
-    torch_state.close_levels()
-    source = Path(gallery_conf["src_dir"]) / gallery_conf["examples_dirs"] / fname
-    lines = source.read_text(encoding="utf-8").splitlines()
-    opened = [number for number, line in enumerate(lines, 1) if "enter_dual_level(" in line]
-    # Written like a traceback, which `_finish` takes the line from.
-    place = f'File "{source.parent.name}/{fname}", line {opened[-1] if opened else 1}'
-    message = f"{place}\nforward-AD level {level} is left open at the end of the script"
-    # What sphinx-gallery itself does with a script that raised.
-    gallery_conf["failing_examples"].setdefault(str(source.resolve()), message)
-    target = Path(gallery_conf["src_dir"]) / FOLDER / fname
-    target.with_name(f"{fname}.md5").unlink(missing_ok=True)
+    def __init__(self, app: Sphinx, generate: Any) -> None:
+        self.app, self.generate = app, generate
+        self.session = session.of(app)
+        self.made: dict[str, Any] | None = None
+
+    def __call__(self, fname: str, target_dir: Any, src_dir: Any, conf: dict[str, Any]) -> Any:
+        """Do what sphinx-gallery's `generate_file_rst` does, whose place this takes."""
+        if self.made is None:
+            self.made = {}
+            self._run(target_dir, src_dir, conf)
+        return self.made.pop(fname, None) or self.generate(fname, target_dir, src_dir, conf)
+
+    def _run(self, target_dir: Any, src_dir: Any, conf: dict[str, Any]) -> None:
+        if not conf["plot_gallery"]:
+            return
+        paths = scripts(self.app).values()
+        changed = {
+            name_of(self.app, path): path
+            for path in paths
+            if not Path(target_dir, f"{path.name}.md5").is_file()
+        }
+        tasks = [
+            isolate.Task(
+                name,
+                functools.partial(self._work, path, (path.name, target_dir, src_dir, conf)),
+            )
+            for name, path in changed.items()
+        ]
+        for task, ended in self.session.isolated(tasks):
+            path = changed[task.file]
+            page, found = ended.value, [*ended.results]
+            if ended.broke:
+                found = [ended.broke]
+                # Its page, with the code alone.
+                shown = {**conf, "plot_gallery": False}
+                *page, out = self.generate(path.name, target_dir, src_dir, shown)
+                out["formatted_exception"] = ended.broke.message
+                page = (*page, out)
+            self.made[path.name] = page
+            source = blob(path)
+            self.session.keep(UnitRun(task.file, "script", source, source, results=found))
+
+    def _work(self, path: Path, arguments: tuple[Any, ...], report: isolate.Report) -> Any:
+        state = self.session.state
+        report.start("", 1)
+        state.reset()
+        began = time.perf_counter()
+        *page, out = self.generate(*arguments)
+        seconds = round(time.perf_counter() - began, 3)
+        message = out.get("formatted_exception", "")
+        lines = re.findall(rf'{re.escape(path.name)}", line (\d+)', message)
+        if (left := state.left_behind()) and not message:
+            words, needle = left[0]
+            message = f"the script leaves behind {words}"
+            text = path.read_text(encoding="utf-8").splitlines()
+            lines = [number for number, line in enumerate(text, 1) if needle in line]
+            Path(arguments[1], f"{path.name}.md5").unlink(missing_ok=True)
+            out.pop("passing", None)
+            out["formatted_exception"] = message
+        line = int((lines or [1])[-1])
+        outcome = "failed" if message else "passed"
+        report.end(Result("", line, outcome, message.strip(), seconds))
+        return (*page, out)
 
 
 # --- before and after the gallery
@@ -148,28 +169,28 @@ def between_scripts(gallery_conf: dict[str, Any], fname: str, when: str) -> None
 def _prepare(app: Sphinx) -> None:
     """Remove everything that another device, or a script that is gone, left behind."""
     conf = app.config.sphinx_gallery_conf
-    device = app.config.npudocs_device
-    executes = app.builder.format == "html" and device.on
-    conf["plot_gallery"] = executes
-    _runs.clear()
+    here = session.of(app)
+    conf["plot_gallery"] = app.builder.name in RUNNING and here.executes
+    gen_rst.generate_file_rst = _Gallery(app, _generate)
     _cells.cache_clear()
     folder, stamp = output_folder(app), output_folder(app) / "stamp"
     _remove_deleted(app, folder)
-    if app.builder.format != "html":
+    if app.builder.name not in RUNNING:
         return
-    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != device.stamp():
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != here.run.stamp:
         shutil.rmtree(folder, ignore_errors=True)
         for copied in ("_images", "_downloads", FOLDER):
             shutil.rmtree(Path(app.outdir) / copied, ignore_errors=True)
         folder.mkdir(parents=True)
-        stamp.write_text(device.stamp(), encoding="utf-8")
-    # A script counts as unchanged only where the result of its run is known: a build that was
-    # killed half-way leaves the one without the other.
-    known = {Path(result.script).stem for result in _load(folder) if result.outcome == "passed"}
+        stamp.write_text(here.run.stamp, encoding="utf-8")
     for md5 in folder.glob("*.py.md5"):
-        stem = md5.name.removesuffix(".py.md5")
-        if stem not in known or not (folder / f"{stem}.ipynb").is_file():
+        path = scripts(app).get(md5.name.removesuffix(".py.md5"))
+        known = path and here.known(name_of(app, path), blob(path))
+        if not known or not md5.with_name(path.name).with_suffix(".rst").is_file():
             md5.unlink()
+
+
+_generate = gen_rst.generate_file_rst
 
 
 def _remove_deleted(app: Sphinx, folder: Path) -> None:
@@ -189,8 +210,8 @@ def _remove_deleted(app: Sphinx, folder: Path) -> None:
 def _draw_thumbnails(app: Sphinx) -> None:
     """Give a script without a figure its own drawing, ``thumbnails/NAME.svg`` beside the script.
 
-    sphinx-gallery takes such a path from a comment in the script only, and what a script of the task's
-    items contains is recorded by its hash.
+    sphinx-gallery takes such a path from a comment in the script only, and what a script contains
+    is recorded by its hash.
     """
     for stem, path in scripts(app).items():
         drawing = path.parent / "thumbnails" / f"{stem}.svg"
@@ -200,72 +221,26 @@ def _draw_thumbnails(app: Sphinx) -> None:
             shutil.copyfile(drawing, thumbnail)
 
 
-def _load(folder: Path) -> list[Result]:
-    try:
-        text = (folder / RESULTS).read_text(encoding="utf-8")
-        return [Result(**entry) for entry in json.loads(text)["scripts"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
+def _begin(app: Sphinx) -> None:
+    """Make the gallery, or take it as it is where this build shows what another one made."""
+    if app.config.execute_nothing:
+        for listener in list(app.events.listeners["builder-inited"]):
+            if listener.handler is gen_gallery.generate_gallery_rst:
+                app.disconnect(listener.id)
+        conf = app.config.sphinx_gallery_conf
+        conf["plot_gallery"] = app.builder.name in RUNNING and session.of(app).device.on
+    else:
+        _prepare(app)
 
 
-def results(app: Sphinx) -> dict[str, Result]:
-    """Return the result of every script by its stem, as far as this build knows."""
-    conf = app.config.sphinx_gallery_conf
-    earlier = {Path(result.script).stem: result for result in _load(output_folder(app))}
-    found = {}
-    for stem, path in scripts(app).items():
-        name = name_of(app, path)
-        run = _runs.get(stem, (0.0, ""))
-        if not conf["plot_gallery"]:
-            found[stem] = Result(name, "not executed")
-        elif message := conf["failing_examples"].get(str(path.resolve())):
-            found[stem] = Result(name, "failed", *run, message)
-        elif stem in _runs:
-            found[stem] = Result(name, "passed", *run)
-        elif stem in earlier:
-            found[stem] = dataclasses.replace(earlier[stem], unchanged=True)
-    return found
-
-
-def _finish(app: Sphinx, exception: Exception | None) -> None:
-    """Write the results and say how many scripts ran."""
-    if exception or app.builder.format != "html":
-        return
-    found = list(results(app).values())
-    device = app.config.npudocs_device
-    content = {
-        "device": dataclasses.asdict(device),
-        "stamp": device.stamp(),
-        "scripts": [dataclasses.asdict(result) for result in found],
-    }
-    published = Path(app.outdir).parent / "gallery"
-    published.mkdir(exist_ok=True)
-    for folder in (output_folder(app), published):
-        if folder.is_dir():
-            (folder / RESULTS).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    if not device.on:
-        logger.info("%d scripts not executed: the device is switched off", len(found))
-        return
-    ran = [result for result in found if not result.unchanged]
-    failed = [result for result in found if result.outcome == "failed"]
-    for result in failed:
-        lines = re.findall(rf'{re.escape(result.script)}", line (\d+)', result.message)
-        place = f"{result.script}:{lines[-1] if lines else 1}"
-        problems.report(app, result.message.rstrip().splitlines()[-1], location=place)
-    logger.info(
-        "%d scripts executed in %.1f s (%d failed), %d unchanged",
-        len(ran),
-        sum(result.seconds for result in ran),
-        len(failed),
-        len(found) - len(ran),
-    )
+def _restore(app: Sphinx, exception: Exception | None) -> None:
+    gen_rst.generate_file_rst = _generate
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("sphinx_gallery.gen_gallery")
-    app.setup_extension("npudocs.site.notebooks")
     # After sphinx-gallery read its settings (10), before it makes the pages (500).
-    app.connect("builder-inited", _prepare, priority=100)
+    app.connect("builder-inited", _begin, priority=100)
     app.connect("builder-inited", _draw_thumbnails, priority=600)
-    app.connect("build-finished", _finish)
+    app.connect("build-finished", _restore)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -94,7 +94,7 @@ def _pages(root: Path) -> list[Unit]:
             "extensions": EXTENSIONS,
             "myst_enable_extensions": MYST,
             "exclude_patterns": ["gallery", "evidence/records"],
-            "npudocs_device": None,
+            "execute_device": None,
         }
         # The site's own build says what is wrong with a page; here it would be noise.
         app = Sphinx(

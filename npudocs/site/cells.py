@@ -172,7 +172,7 @@ def of(app: Sphinx) -> Evidence:
     if app not in _builds:
         root = Path(app.confdir)
         try:
-            found = Evidence(root / app.config.npudocs_evidence, root, app.config.npudocs_device)
+            found = Evidence(root / app.config.npudocs_evidence, root, app.config.execute_device)
         except evidence.EvidenceError as error:
             problems.stop(f"the evidence is not to be trusted: {error}")
         _builds[app] = found

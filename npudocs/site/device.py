@@ -1,6 +1,6 @@
 """The one place that asks which device executes the pages.
 
-`describe` answers once a build; everything else reads ``app.config.npudocs_device``. A project (or a
+`describe` answers once a build; everything else reads ``app.config.execute_device``. A project (or a
 test) may set that value in its ``conf.py`` itself.
 """
 
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import importlib.util
 import json
 import os
 import platform
 import re
+import runpy
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -20,8 +23,10 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
+import softnpu
+import softnpu.soc
 from npudocs import preflight
-from npudocs.execute import problems
+from npudocs.execute import isolate, problems
 from npudocs.site.words import say
 
 HINT = (
@@ -78,9 +83,13 @@ class Device:
 
 
 def describe() -> Device:
-    """Ask torch for the device that is active in this process.
+    """The device that the pages are executed on.
 
-    Raises DeviceError, with what to do, where there is none or it is not an NPU.
+    The software NPU is described by its settings, so that a build in which nothing changed need not import
+    torch; `ask` is compared with it before anything runs.
+
+    Raises:
+        DeviceError: there is none, or it is not an NPU, in words that say what to do.
     """
     wish = os.environ.get("NPUDOCS_DEVICE", "")
     if wish == "off":
@@ -91,6 +100,26 @@ def describe() -> Device:
         raise DeviceError(f"NPUDOCS_DEVICE is {wish!r}; the only value is 'off'.")
     if problem := preflight.versions_problem():
         raise DeviceError(problem)
+    if softnpu.is_software():
+        return _npu(f"{softnpu.soc.soc_name()} (softnpu)", _torch_version())
+    try:
+        return isolate.call(ask)
+    except ChildProcessError as error:
+        raise DeviceError(str(error)) from error
+
+
+def _torch_version() -> str:
+    """The version that torch calls itself, which its wheel's may lack a part of, without importing it."""
+    package = Path(importlib.util.find_spec("torch").origin).parent
+    return runpy.run_path(str(package / "version.py"))["__version__"]
+
+
+def ask() -> Device:
+    """The device that torch has in this process.
+
+    Raises:
+        DeviceError: as `describe`.
+    """
     try:
         import torch
     except Exception as error:
@@ -98,14 +127,15 @@ def describe() -> Device:
     accelerator = torch.accelerator.current_accelerator()
     if accelerator is None or accelerator.type != "npu":
         found = "none" if accelerator is None else f"{accelerator.type!r}"
-        raise DeviceError(f"The pages run on an NPU; the accelerator found is {found}. {HINT}")
-    return _describe_npu(torch)
+        loading = os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1")
+        unloaded = "" if loading != "0" else " TORCH_DEVICE_BACKEND_AUTOLOAD=0 is set: unset it."
+        raise DeviceError(
+            f"The pages run on an NPU; the accelerator found is {found}.{unloaded} {HINT}"
+        )
+    return _npu(torch.npu.get_device_name(), torch.__version__)
 
 
-def _describe_npu(torch: Any) -> Device:
-    import softnpu
-
-    name = torch.npu.get_device_name()
+def _npu(name: str, torch_version: str) -> Device:
     software = softnpu.is_software()
     if ("softnpu" in name.lower()) != software:
         raise DeviceError(
@@ -118,7 +148,7 @@ def _describe_npu(torch: Any) -> Device:
         kind="software" if software else "silicon",
         name=name,
         soc=soc.group() if soc else name,
-        torch=torch.__version__,
+        torch=torch_version,
         torch_npu=metadata.version("torch_npu"),
         cann="" if software else _cann_version(),
         softnpu=softnpu.fingerprint() if software else "",
@@ -134,9 +164,9 @@ def _cann_version() -> str:
 
 
 def _fill_config(app: Sphinx, config: Config) -> None:
-    if config.npudocs_device is None:
+    if config.execute_device is None:
         try:
-            config.npudocs_device = describe()
+            config.execute_device = describe()
         except DeviceError as error:
             problems.stop(str(error))
 
@@ -146,7 +176,7 @@ class DeviceTable(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return the table."""
-        device = self.config.npudocs_device
+        device = self.config.execute_device
         kinds = {
             "software": say("software NPU (softnpu), no chip"),
             "silicon": say("Ascend chip"),
@@ -175,8 +205,6 @@ class DeviceTable(SphinxDirective):
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    # "env": another device reads and writes every page anew.
-    app.add_config_value("npudocs_device", None, "env", types=frozenset({Device}))
     app.connect("config-inited", _fill_config)
     app.add_directive("device", DeviceTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -72,7 +72,7 @@ def _table(app: Sphinx, docname: str) -> nodes.table:
             result = results.get(claim.page.rpartition("/")[2])
             outcome = say(result.outcome if result else "not executed")
             if result and result.outcome != "not executed":
-                outcome += f", {say(app.config.npudocs_device.label)}"
+                outcome += f", {say(app.config.execute_device.label)}"
             scripts += nodes.Text(f" ({outcome})")
         row += nodes.entry("", scripts)
         body += row

@@ -24,11 +24,6 @@ from npudocs.site import words
 FOLDERS = {"zh_CN": "zh"}
 NAMES = {words.ENGLISH: "English", "zh_CN": "简体中文"}
 
-# What makes the gallery, and what writes its results.
-_GALLERY = {
-    "npudocs.execute.scripts": ("_prepare", "_draw_thumbnails", "_finish"),
-    "sphinx_gallery.gen_gallery": ("generate_gallery_rst",),
-}
 Words = Callable[[Sphinx, str], str]
 _titles: dict[str, Words] = {}
 
@@ -72,29 +67,18 @@ def _load(app: Sphinx, config: Config) -> None:
         config.html_title = words.say(config.html_title)
         if logo := config.html_theme_options.get("logo"):
             config.html_theme_options["logo"] = {**logo, "text": config.html_title}
-        _take_the_gallery(app)
-
-
-def _take_the_gallery(app: Sphinx) -> None:
-    """Use the gallery as it is: what would make it does not run."""
-    for event in ("builder-inited", "build-finished"):
-        for listener in list(app.events.listeners[event]):
-            module, name = listener.handler.__module__, listener.handler.__name__
-            if name in _GALLERY.get(module, ()):
-                app.disconnect(listener.id)
+        # It shows what the English build has executed.
+        config.execute_nothing = True
 
 
 def _check(app: Sphinx) -> None:
     """End the build where the English one, with the same device, was not there before."""
     if not translating(app):
         return
-    device = app.config.npudocs_device
-    app.config.sphinx_gallery_conf["plot_gallery"] = app.builder.format == "html" and device.on
+    device = app.config.execute_device
     # Markup may begin and end between Chinese characters, which have no spaces between them.
     app.env.settings["character_level_inline_markup"] = True
-    folder = gallery.output_folder(app)
-    stamp = folder / "stamp"
-    built = stamp.is_file() and stamp.read_text(encoding="utf-8") == device.stamp()
+    built = gallery.output_folder(app).is_dir()
     missing = [] if not device.on else sorted({*gallery.scripts(app)} - {*gallery.results(app)})
     if app.builder.format == "html" and (not built or missing):
         problems.stop(

@@ -72,6 +72,15 @@ def resolve(name: str) -> Any:
     raise LookupError(f"there is no {name}")
 
 
+def about(app: Sphinx, docname: str) -> dict[str, list[Any]]:
+    """The APIs that a page documents or a script verifies, and its test items."""
+    if claim := claims(app.env).get(docname):
+        return {"apis": claim.apis, "items": [int(item) for item in claim.items]}
+    objects = app.env.get_domain("py").objects
+    apis = [name for name, entry in objects.items() if entry.docname == docname]
+    return {"apis": apis, "items": []}
+
+
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.replace("\n", " ").split(",") if word.strip()]
 

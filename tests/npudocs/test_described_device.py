@@ -144,7 +144,7 @@ def test_build_without_a_device_ends_with_one_message(
 
     monkeypatch.setattr(device, "describe", nothing)
     conf = project.root / "conf.py"
-    conf.write_text(conf.read_text().replace("npudocs_device =", "unused ="))
+    conf.write_text(conf.read_text().replace("execute_device =", "unused ="))
     result = project.build()
     assert result.code == 1
     assert "npudocs: what to do" in result.output

@@ -16,7 +16,7 @@ CONF = """
 from npudocs.execute import scripts as gallery
 from npudocs.site.device import Device
 
-npudocs_device = Device({device})
+execute_device = Device({device})
 extensions = ["myst_parser", "npudocs"]
 html_theme = "basic"
 html_math_renderer = "mathml"

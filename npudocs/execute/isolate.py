@@ -1,0 +1,204 @@
+"""Runs functions in processes of their own, forked from this one: what breaks one, costs it alone.
+
+A fork of a process that has imported everything costs a tenth of a second and starts with the same
+state each time. What runs says which step it is at, so that a process that dies or hangs is a result
+of that step: with the place, the way it ended and its last words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import faulthandler
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from npudocs.execute.results import Result
+
+# How often a silent process is looked at: one that it forked may hold its pipe open after its end.
+GLANCE = 1.0
+LINES = 8
+_fork = multiprocessing.get_context("fork")
+
+
+class Report:
+    """The end of the pipe that a running function has."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self.pipe = pipe
+
+    def start(self, part: str, line: int) -> None:
+        """Say which step begins now."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.pipe.send(("start", (part, line, os.lseek(2, 0, os.SEEK_END))))
+
+    def end(self, result: Result) -> None:
+        """Say how it ended."""
+        self.pipe.send(("end", result))
+
+
+@dataclasses.dataclass
+class Task:
+    """A function to run, and the file that is named when it breaks."""
+
+    file: str
+    function: Callable[[Report], Any]
+
+
+@dataclasses.dataclass
+class Ended:
+    """What came of a task: what it reported and returned, or the step under which it broke."""
+
+    results: list[Result] = dataclasses.field(default_factory=list)
+    value: Any = None
+    broke: Result | None = None
+
+
+class _Child:
+    """One running task."""
+
+    def __init__(self, task: Task, limit: float) -> None:
+        self.task, self.limit, self.ended = task, limit, Ended()
+        self.at: tuple[str, int, int] = ("", 1, 0)
+        self.over = False
+        self.output = tempfile.TemporaryFile()  # noqa: SIM115 (closed in `close`)
+        self.pipe, theirs = _fork.Pipe(duplex=False)
+        self.process = _fork.Process(target=_work, args=(task, theirs, self.output.fileno()))
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.process.start()
+        theirs.close()
+        self.since = time.monotonic()
+
+    def look(self) -> bool:
+        """Take what it says; return whether it is at its end."""
+        while not self.over:
+            try:
+                if not self.pipe.poll():
+                    break
+                self._take(*self.pipe.recv())
+            except (EOFError, ConnectionResetError):
+                self.process.join(GLANCE)
+                break
+        if self.over:
+            return True
+        if self.process.exitcode is not None:
+            if self.pipe.poll():
+                return self.look()
+            self._broke("crashed", _ending(self.process.exitcode))
+            return True
+        if time.monotonic() - self.since > self.limit:
+            self._broke("timeout", f"no result after {self.limit:g} s")
+            return True
+        return False
+
+    def _take(self, event: str, content: Any) -> None:
+        self.since = time.monotonic()
+        if event == "start":
+            self.at = content
+        elif event == "end":
+            self.ended.results.append(content)
+        else:
+            self.ended.value, self.over = content, True
+
+    def _broke(self, outcome: str, how: str) -> None:
+        part, line, start = self.at
+        self.output.seek(start)
+        words, place = _last_words(self.output.read().decode(errors="replace"), self.task.file)
+        message = "\n".join([how, *words])
+        seconds = round(time.monotonic() - self.since, 3)
+        self.ended.broke = Result(part, place or line, outcome, message, seconds)
+
+    def close(self) -> None:
+        """End it and all that it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+        self.output.close()
+
+
+def _work(task: Task, pipe: Connection, output: int) -> None:
+    os.setsid()
+    if sys.platform == "linux":
+        # Its parent may be killed, and a loop without an end would stay.
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for stream in (1, 2):
+        os.dup2(output, stream)
+    sys.stdin = open(os.devnull)  # noqa: SIM115 (for the rest of the process)
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    faulthandler.enable(sys.stderr)
+    pipe.send(("over", task.function(Report(pipe))))
+    pipe.close()
+    # Nothing of this process's end is part of a check; a device's own clean-up may hang.
+    os._exit(0)
+
+
+def run(tasks: Sequence[Task], limit: float, jobs: int = 1) -> Iterator[tuple[Task, Ended]]:
+    """Run tasks, at most `jobs` at once, each step at most `limit` seconds; yield each as it ends.
+
+    Raises:
+        KeyboardInterrupt: with the places that were running.
+    """
+    waiting, running = list(reversed(tasks)), []
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.append(_Child(waiting.pop(), limit))
+            wait([child.pipe for child in running], GLANCE)
+            for child in [child for child in running if child.look()]:
+                running.remove(child)
+                child.close()
+                yield child.task, child.ended
+    except KeyboardInterrupt:
+        places = ", ".join(f"{child.task.file}:{child.at[1]}" for child in running)
+        raise KeyboardInterrupt(f"interrupted while this ran: {places}") from None
+    finally:
+        for child in running:
+            child.close()
+
+
+def call(function: Callable[[], Any], limit: float = 300.0) -> Any:
+    """The value that a function returns in a process of its own.
+
+    Raises:
+        ChildProcessError: the process died or hung.
+    """
+    _, ended = next(run([Task("", lambda report: function())], limit))
+    if ended.broke:
+        raise ChildProcessError(ended.broke.message)
+    return ended.value
+
+
+def _ending(code: int) -> str:
+    """How a process ended, in words."""
+    if code >= 0:
+        return f"the process ended with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"number {-code}"
+    return f"the process was ended by signal {name}"
+
+
+def _last_words(text: str, file: str) -> tuple[list[str], int]:
+    """The last lines that a process wrote, and the line of `file` that it was at when it crashed."""
+    before, crash, stack = text.partition("Fatal Python error: ")
+    lines = [line for line in before.splitlines() if line.strip()][-LINES:]
+    if crash:
+        lines.append(f"{crash}{stack.splitlines()[0]}")
+    place = re.search(rf'{re.escape(file)}", line (\d+)', stack) if file else None
+    return lines, int(place.group(1)) if place else 0

@@ -1,0 +1,61 @@
+"""The state of torch that one page or script must not hand on to the next, as `npudocs.execute` asks for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from npudocs.execute import isolate, problems
+from npudocs.site import device
+
+SEED = 0
+
+
+def prepare(expected: device.Device) -> None:
+    """Import what every process needs, and make sure that the device is the one that is written on the pages."""
+    try:
+        # matplotlib's fonts and torch's operators are loaded once, and not by each fork.
+        import matplotlib.pyplot  # noqa: F401
+        import torch  # noqa: F401
+
+        # In a fork: a device that this process has used is of no use to its forks.
+        found = isolate.call(device.ask)
+    except (device.DeviceError, ChildProcessError, ImportError) as error:
+        problems.stop(str(error))
+    if found != expected:
+        problems.stop(f"the device is {found.words}, and not {expected.words}")
+
+
+def reset() -> None:
+    """Put back the global state of torch that pages and scripts may change, and seed it."""
+    import torch
+    from torch.autograd import forward_ad
+
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
+    torch.set_grad_enabled(True)
+    torch.set_printoptions(profile="default")
+    torch.manual_seed(SEED)
+    while open_level() is not None:
+        forward_ad.exit_dual_level()
+
+
+def open_level() -> int | None:
+    """The forward-AD level that is open, or None."""
+    from torch.autograd import forward_ad
+
+    # torch has no public question for this; a level that stays open breaks every later user.
+    level = forward_ad._current_level
+    return level if level >= 0 else None
+
+
+def left_behind() -> list[tuple[str, str]]:
+    """The state that must not stay, in words, with a text of the line that made it."""
+    level = open_level()
+    return [] if level is None else [(f"forward-AD level {level} open", "enter_dual_level(")]
+
+
+def names() -> dict[str, Any]:
+    """The names that the condition of a skip may use."""
+    import torch
+
+    return {"torch": torch}

@@ -13,9 +13,13 @@ SEED = 0
 def prepare(expected: device.Device) -> None:
     """Import what every process needs, and make sure that the device is the one that is written on the pages."""
     try:
-        # matplotlib's fonts and torch's operators are loaded once, and not by each fork.
+        # Loaded once, and not by each fork: what most pages come to need.
         import matplotlib.pyplot  # noqa: F401
-        import torch  # noqa: F401
+        import torch._decomp.decompositions_for_jvp
+        import torch._dynamo
+
+        if expected.kind == "software":
+            import softnpu.bridge  # noqa: F401
 
         # In a fork: a device that this process has used is of no use to its forks.
         found = isolate.call(device.ask)

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import dataclasses
 import faulthandler
+import gc
 import multiprocessing
 import os
 import re
@@ -154,6 +155,8 @@ def run(tasks: Sequence[Task], limit: float, jobs: int = 1) -> Iterator[tuple[Ta
         KeyboardInterrupt: with the places that were running.
     """
     waiting, running = list(reversed(tasks)), []
+    # What is there already is no garbage: a fork need not look through it, and so copy it.
+    gc.freeze()
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
@@ -167,6 +170,7 @@ def run(tasks: Sequence[Task], limit: float, jobs: int = 1) -> Iterator[tuple[Ta
         places = ", ".join(f"{child.task.file}:{child.at[1]}" for child in running)
         raise KeyboardInterrupt(f"interrupted while this ran: {places}") from None
     finally:
+        gc.unfreeze()
         for child in running:
             child.close()
 

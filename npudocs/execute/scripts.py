@@ -113,6 +113,12 @@ class _Gallery:
     def _run(self, target_dir: Any, src_dir: Any, conf: dict[str, Any]) -> None:
         if not conf["plot_gallery"]:
             return
+        # What figures need is loaded once, and not by each fork.
+        import matplotlib.animation
+        import matplotlib.backends.backend_agg  # noqa: F401
+        from PIL import Image
+
+        Image.preinit()
         paths = scripts(self.app).values()
         changed = {
             name_of(self.app, path): path

@@ -14,7 +14,6 @@ def prepare(expected: device.Device) -> None:
     """Import what every process needs, and make sure that the device is the one that is written on the pages."""
     try:
         # Loaded once, and not by each fork: what most pages come to need.
-        import matplotlib.pyplot  # noqa: F401
         import torch._decomp.decompositions_for_jvp
         import torch._dynamo
 

@@ -19,10 +19,10 @@ import jinja2
 
 from npudocs import evidence
 from npudocs.evidence import PRODUCTS, VERSIONS, Claim, Entry, Record
+from npudocs.evidence.task import ITEMS
 from npudocs.upstream.apis import APIS
 
 HERE = Path(__file__).parent
-ITEMS = HERE.parent / "items.json"
 LANGUAGES = ("zh", "en")
 
 
@@ -59,7 +59,7 @@ def _cell(text: str) -> str:
 
 def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
     """Everything the reports say, without a language."""
-    shared, items = _load(HERE / "report.json"), _load(ITEMS)
+    shared = _load(HERE / "report.json")
     newest = {(r.kind, r.version, r.where["soc"]): r for r in records}
     current = [record for record in records if record in newest.values()]
     return {
@@ -69,12 +69,12 @@ def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
         "products": PRODUCTS,
         "items": [
             {"number": int(number), "zh": shared["items"][number], "en": _english(item)}
-            for number, item in items.items()
+            for number, item in ITEMS.items()
         ],
         "documentation": _documentation(claims),
         "contradictions": _contradictions(claims),
         "functional": [
-            {"version": version, "rows": _functional(version, items, current, claims)}
+            {"version": version, "rows": _functional(version, ITEMS, current, claims)}
             for version in VERSIONS
         ],
         "environments": [_environment(record) for record in current],

@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from npudocs import evidence
+from npudocs import device, evidence
 from npudocs.recording import RecordingError, writing
-from npudocs.site import device
 from npudocs.sweep import SweepError, checking, pool, records, units
 from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS
 from npudocs.sweep.variants import DTYPES, FORMS, variants

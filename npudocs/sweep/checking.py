@@ -37,7 +37,7 @@ def differences(made: dict[str, Any], record: dict[str, Any], asked: Asked) -> l
     """Cells that are not as recorded, in words, and recorded ones that a sweep of these lacks.
 
     What is compared is how many samples have each status. "cpu fallback" counts as "same": torch_npu
-    says once a process that it takes the host, so who is told of it depends on the order of the units.
+    says once a process that it takes the host, so who is told of it depends on the order of the jobs.
     Cells of operators, forms and dtypes that were not asked for now are left out.
     """
     recorded = {(c.operator, c.form, c.dtype): c for c in records.cells(record)}

@@ -10,7 +10,7 @@ import torch
 
 from npudocs import evidence
 from npudocs.recording import messages
-from npudocs.sweep.forms import Outcome
+from npudocs.sweep.forms import Outputs
 from npudocs.sweep.statuses import STATUSES, TOLERANCES
 
 _NO_KERNEL = re.compile(
@@ -48,7 +48,7 @@ def of_error(error: BaseException) -> str:
 
 
 def judge(
-    cpu: Outcome | Exception, npu: Outcome | Exception, dtype: str, values_matter: bool = True
+    cpu: Outputs | Exception, npu: Outputs | Exception, dtype: str, values_matter: bool = True
 ) -> Verdict:
     """Compare what the CPU and the NPU gave for the same call.
 

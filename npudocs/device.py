@@ -30,7 +30,7 @@ class DeviceError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Device:
-    """What executed a build. Results belong to it and are never shown as another's."""
+    """The device that executed a build. Results belong to it and are never shown as another's."""
 
     kind: str  # "software", "silicon" or "off"
     name: str = ""

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code."""
+    """Run a command; return the exit code."""
     options = _parser().parse_args(words)
     try:
         options.command(options)

@@ -36,14 +36,8 @@ class Tally:
         """Count a sample, and tell it where it is one of the first that is not equal."""
         self.counts[verdict.status] += 1
         if verdict.status not in QUIET and self.counts[verdict.status] <= TOLD:
-            self.told.append(
-                {
-                    "sample": number,
-                    "status": verdict.status,
-                    "message": verdict.message,
-                    "call": sample.text,
-                }
-            )
+            told = {"status": verdict.status, "message": verdict.message, "call": sample.text}
+            self.told.append({"sample": number, **told})
 
     def content(self) -> dict[str, Any]:
         """Return the cell as JSON can hold it."""

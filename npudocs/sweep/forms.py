@@ -36,11 +36,11 @@ class Call:
 
     @property
     def inputs(self) -> list[torch.Tensor]:
-        """The tensors that are differentiated."""
+        """Return the tensors that are differentiated."""
         return [self.leaves[place] for place in self.places]
 
     def arguments(self, inputs: list[torch.Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments, with `inputs` in the places that are differentiated."""
+        """Return the arguments, with `inputs` in the places that are differentiated."""
         leaves = list(self.leaves)
         for place, tensor in zip(self.places, inputs, strict=True):
             leaves[place] = tensor
@@ -52,7 +52,7 @@ class Call:
 
 
 def differentiable(output: Any) -> list[torch.Tensor]:
-    """The tensors of an output that can carry a tangent."""
+    """Return the tensors of an output that can carry a tangent."""
     return [
         leaf
         for leaf in tree_flatten(output)[0]

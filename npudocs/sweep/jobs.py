@@ -1,4 +1,4 @@
-"""What there is to do, and what one process of the pool does: a job is an operator in one dtype."""
+"""The jobs of a sweep, each an operator in one dtype, and how a process of the pool does one."""
 
 from __future__ import annotations
 

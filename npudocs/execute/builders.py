@@ -159,7 +159,7 @@ def _broken(result: Result) -> str:
 
 
 def _summary(here: session.Session, shown: list[UnitRun]) -> Iterator[str]:
-    yield f"\nExecuted on {here.device.words}"
+    yield f"\nExecuted on {here.device.described(str)}"
     names = {
         "page": ("pages", "blocks"),
         "script": ("scripts", ""),

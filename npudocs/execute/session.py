@@ -3,8 +3,9 @@
 A project hands in, in its ``conf.py``:
 
 ``execute_device``
-    What executes: an object with `kind` (a word for CSS classes), `on`, `label`, `words` and
-    `stamp()`, which differs where results must not be reused; a dataclass. None: nothing is executed.
+    What executes: a dataclass with `kind` (a word for CSS classes), `on`, `label`, `described(say)` (a
+    phrase, translated) and `stamp()`, which differs where results must not be reused. None: nothing
+    is executed.
 ``execute_state``
     The name of a module with any of: ``prepare(device)`` (once, before the first process is forked: what all
     need is imported here), ``reset()`` (before a page, script or test), ``left_behind()`` (after it: list
@@ -29,7 +30,7 @@ import datetime
 import functools
 import os
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -157,7 +158,10 @@ class NoDevice:
     kind: str = "off"
     on: bool = False
     label: str = "no device"
-    words: str = "no device (switched off)"
+
+    def described(self, say: Callable[[str], str]) -> str:
+        """Say that there is none."""
+        return say("no device (switched off)")
 
     def stamp(self) -> str:
         """The same for all."""

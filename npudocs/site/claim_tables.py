@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import itertools
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from npudocs.evidence import Claim
+from npudocs.evidence import Claim, disagreements
 from npudocs.site import cells, marks, parts, tables
 from npudocs.site.cells import Evidence
 from npudocs.site.verifies import resolve
@@ -68,18 +67,8 @@ def contradictions(found: Evidence) -> list[Contradiction]:
 
 
 def _between_claims(claims: list[Claim]) -> Iterator[Contradiction]:
-    for one, other in itertools.combinations(claims, 2):
-        where = (one.api, one.version, one.product)
-        if where != (other.api, other.version, other.product) or one.source == other.source:
-            continue
-        if one.says != other.says:
-            about = "support"
-        elif one.dtypes and other.dtypes and set(one.dtypes) != set(other.dtypes):
-            about = "dtypes"
-        else:
-            continue
-        sides = (_side(claim) for claim in sorted((one, other), key=lambda c: c.source["kind"]))
-        yield Contradiction(*where, about, *sides)
+    for about, one, other in disagreements.between(claims):
+        yield Contradiction(one.api, one.version, one.product, about, _side(one), _side(other))
 
 
 def _parameters(claims: list[Claim]) -> Iterator[Contradiction]:

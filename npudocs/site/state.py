@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from npudocs import device
 from npudocs.execute import isolate, problems
-from npudocs.site import device
 
 SEED = 0
 

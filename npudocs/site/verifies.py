@@ -25,13 +25,10 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
+from npudocs.evidence.task import ITEMS
 from npudocs.execute import problems
 from npudocs.execute import scripts as gallery
 from npudocs.site.words import say
-
-ITEMS: dict[str, dict[str, str]] = json.loads(
-    Path(__file__).with_name("items.json").read_text(encoding="utf-8")
-)
 
 RESULT = "verifies.json"
 

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from npudocs import evidence
+from npudocs import device, evidence
 from npudocs.recording import RecordingError, writing
-from npudocs.site import device
-from npudocs.sweep import SweepError, checking, pool, records, units
+from npudocs.sweep import SweepError, checking, jobs, pool, records
 from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS
 from npudocs.sweep.variants import DTYPES, FORMS, variants
 
@@ -25,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit code."""
+    """Run a command; return the exit code."""
     options = _parser().parse_args(words)
     try:
         options.command(options)
@@ -47,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--forms", type=_words, default=(), help=",".join(FORMS))
     run.add_argument("--shard", type=_shard, default=(1, 1), metavar="I/N")
     run.add_argument("--workers", type=_number, default=os.cpu_count() or 1)
-    run.add_argument("--limit", type=float, default=120, help="seconds a unit (default 120)")
+    run.add_argument("--limit", type=float, default=120, help="seconds a job (default 120)")
     run.add_argument("--fresh", action="store_true", help="forget what an earlier run did")
     run.add_argument("--check", action="store_true", help="compare with the record, write none")
     run.add_argument("--into", type=Path, default=ROOT / "build" / "sweep", help=argparse.SUPPRESS)
@@ -76,8 +75,8 @@ def _number(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    forms = units.forms(options.forms)
-    listed = units.units(options.operators, options.dtypes, options.shard)
+    forms = jobs.chosen(options.forms, list(FORMS), "form")
+    listed = jobs.shard_of(options.operators, options.dtypes, options.shard)
     header = _header(options, forms)
     number, count = options.shard
     where = header["where"]
@@ -87,14 +86,13 @@ def _run(options: argparse.Namespace) -> None:
         path.unlink(missing_ok=True)
     results = pool.Results(path, header)
     began = time.monotonic()
-    evaluate = functools.partial(units.run, forms=forms)
+    evaluate = functools.partial(jobs.run, forms=forms)
     pool.run(listed, evaluate, results, options.workers, options.limit)
     seconds = time.monotonic() - began
-    print(f"{len(listed)} units in {seconds:.0f} s with {options.workers} workers: {path}")
+    print(f"{len(listed)} jobs in {seconds:.0f} s with {options.workers} workers: {path}")
     if options.check:
-        asked = checking.Asked(
-            {unit.operator for unit in listed}, forms, header["choice"]["dtypes"]
-        )
+        operators = {job.operator for job in listed}
+        asked = checking.Asked(operators, forms, header["choice"]["dtypes"])
         _check(_content([path], partly=True), asked)
     elif count > 1:
         print("Merge all shards: python -m npudocs.sweep merge FILES")
@@ -107,7 +105,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, Any]:
-    """What this is a run of: results of another are not mixed with it."""
+    """Return what this is a run of: results of another are not mixed with it."""
     found = device.describe()
     if not found.on:
         raise SweepError("the device is switched off (DEVICE=off): a sweep needs one")
@@ -130,7 +128,7 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
 
 
 def _code() -> str:
-    """A digest of the sweep's own code: results of another are not mixed with these."""
+    """Return a digest of the sweep's own code: results of another are not mixed with these."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     return evidence.sha256(b"".join(file.read_bytes() for file in files))
 

@@ -10,7 +10,7 @@ from npudocs.sweep import SweepError, records
 
 
 def record_of(made: dict[str, Any], known: list[dict[str, Any]]) -> dict[str, Any]:
-    """The record of the same kind, torch_npu and product.
+    """Return the record of the same kind, torch_npu and product.
 
     Raises:
         SweepError: there is none.
@@ -26,7 +26,7 @@ def record_of(made: dict[str, Any], known: list[dict[str, Any]]) -> dict[str, An
 
 
 class Asked(NamedTuple):
-    """What a sweep was to look at."""
+    """The operators, forms and dtypes that a sweep was to look at."""
 
     operators: Container[str]
     forms: Container[str]
@@ -34,10 +34,10 @@ class Asked(NamedTuple):
 
 
 def differences(made: dict[str, Any], record: dict[str, Any], asked: Asked) -> list[str]:
-    """Cells that are not as recorded, in words, and recorded ones that a sweep of these lacks.
+    """Return cells that are not as recorded, in words, and recorded ones that a sweep of these lacks.
 
     What is compared is how many samples have each status. "cpu fallback" counts as "same": torch_npu
-    says once a process that it takes the host, so who is told of it depends on the order of the units.
+    says once a process that it takes the host, so who is told of it depends on the order of the jobs.
     Cells of operators, forms and dtypes that were not asked for now are left out.
     """
     recorded = {(c.operator, c.form, c.dtype): c for c in records.cells(record)}

@@ -1,4 +1,4 @@
-"""What became of a tangent: one status for what the CPU gave and what the NPU gave."""
+"""The fate of a tangent: one status for what the CPU gave and what the NPU gave."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 from npudocs import evidence
 from npudocs.recording import messages
-from npudocs.sweep.forms import Outcome
+from npudocs.sweep.forms import Outputs
 from npudocs.sweep.statuses import STATUSES, TOLERANCES
 
 _NO_KERNEL = re.compile(
@@ -31,9 +31,14 @@ class Verdict:
     message: str = ""
 
 
+_SAME = Verdict("same")
+# The worst first.
+_SEVERITY = list(STATUSES).index
+
+
 def worst(statuses: list[str]) -> str:
-    """The status that stands for all."""
-    return min(statuses, key=list(STATUSES).index)
+    """Return the status that stands for all."""
+    return min(statuses, key=_SEVERITY)
 
 
 @functools.cache
@@ -42,15 +47,15 @@ def _scrubber() -> messages.Scrubber:
 
 
 def of_error(error: BaseException) -> str:
-    """An error's kind and text, on one line, with nothing of this machine or this run."""
+    """Return an error's kind and text, on one line, with nothing of this machine or this run."""
     text = _scrubber()(messages.without_frames(_NOISE.sub("", str(error))))
     return messages.shorten(" ".join(f"{type(error).__name__}: {text}".split()), 300)
 
 
 def judge(
-    cpu: Outcome | Exception, npu: Outcome | Exception, dtype: str, values_matter: bool = True
+    cpu: Outputs | Exception, npu: Outputs | Exception, dtype: str, values_matter: bool = True
 ) -> Verdict:
-    """Compare what the CPU and the NPU gave for the same call.
+    """Return how what the NPU gave compares with what the CPU gave for the same call.
 
     `values_matter` is false for an operator that draws random numbers: then only what is there
     and its shape are compared.
@@ -65,22 +70,19 @@ def judge(
         return Verdict("no error", f"the CPU says: {of_error(cpu)}")
     if len(cpu[0]) != len(npu[0]):
         return Verdict("wrong", f"{len(npu[0])} differentiable outputs, the CPU has {len(cpu[0])}")
+    tangents, values = zip(cpu[1], npu[1], strict=True), zip(cpu[0], npu[0], strict=True)
     found = [
-        *(_tangent(*pair, dtype, values_matter) for pair in zip(cpu[1], npu[1], strict=True)),
-        *(
-            _equal("the value", *pair, dtype, values_matter)
-            for pair in zip(cpu[0], npu[0], strict=True)
-        ),
+        *(_tangent(*pair, dtype, values_matter) for pair in tangents),
+        *(_equal("the value", *pair, dtype, values_matter) for pair in values),
     ]
-    bad = [verdict for verdict in found if verdict.status != "same"]
-    return min(bad, key=lambda one: list(STATUSES).index(one.status), default=Verdict("same"))
+    return min(found, key=lambda one: _SEVERITY(one.status), default=_SAME)
 
 
 def _tangent(
     cpu: torch.Tensor | None, npu: torch.Tensor | None, dtype: str, values_matter: bool
 ) -> Verdict:
     if cpu is None:
-        return Verdict("same")
+        return _SAME
     if npu is None:
         return Verdict("tangent lost", "the tangent is None")
     if values_matter and _largest(cpu) and not npu.any():
@@ -89,7 +91,7 @@ def _tangent(
 
 
 def _largest(tensor: torch.Tensor) -> float:
-    """The largest finite absolute value, 0 where there is none."""
+    """Return the largest finite absolute value, 0 where there is none."""
     wide = tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
     return wide.abs().nan_to_num(0, 0, 0).max().item() if tensor.numel() else 0.0
 
@@ -102,16 +104,14 @@ def _equal(
     values_matter: bool,
 ) -> Verdict:
     if cpu is None or npu is None:
-        return (
-            Verdict("same") if cpu is npu else Verdict("wrong", f"{name} is there only on one side")
-        )
+        return _SAME if cpu is npu else Verdict("wrong", f"{name} is there only on one side")
     if cpu.shape != npu.shape:
         words = f"{name} has the shape {tuple(npu.shape)}, the CPU's has {tuple(cpu.shape)}"
         return Verdict("wrong", words)
     if cpu.dtype != npu.dtype:
         return Verdict("wrong", f"{name} is {npu.dtype}, the CPU's is {cpu.dtype}")
     if not values_matter:
-        return Verdict("same")
+        return _SAME
     rtol, atol = TOLERANCES[dtype]
     # Relative to the largest element: what a sum rounds is of the size of its largest term.
     atol += rtol * _largest(cpu)
@@ -119,7 +119,7 @@ def _equal(
         cpu, npu = cpu.to(torch.complex64), npu.to(torch.complex64)
     far = ~torch.isclose(npu, cpu, rtol=rtol, atol=atol, equal_nan=True)
     if not far.any():
-        return Verdict("same")
+        return _SAME
     at = tuple(far.nonzero()[0].tolist())
     where = f" at {list(at)}" if at else ""
     words = f"{name} is {npu[at].item():.6g}{where}, the CPU's is {cpu[at].item():.6g}"

@@ -1,4 +1,4 @@
-"""Evaluates one unit, an operator in one dtype: every sample, in every form, on both devices."""
+"""Evaluates one job, an operator in one dtype: every sample, in every form, on both devices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from npudocs.sweep import compare
 from npudocs.sweep.compare import Verdict
 from npudocs.sweep.fallback import NOT_COMPUTED, StandardError, Watch, draws_random_numbers
-from npudocs.sweep.forms import CALLS, Call, Outcome
+from npudocs.sweep.forms import CALLS, Call, Outputs
 from npudocs.sweep.truth import call_of, check
 from npudocs.sweep.variants import Sample, Variant
 
@@ -23,8 +23,8 @@ QUIET = ("same", "cpu fallback", "both refuse")
 
 
 @dataclasses.dataclass
-class Cell:
-    """What became of one form of one operator in one dtype."""
+class Tally:
+    """The count of what became of the samples of one operator in one form and dtype."""
 
     form: str
     counts: Counter[str] = dataclasses.field(default_factory=Counter)
@@ -36,17 +36,11 @@ class Cell:
         """Count a sample, and tell it where it is one of the first that is not equal."""
         self.counts[verdict.status] += 1
         if verdict.status not in QUIET and self.counts[verdict.status] <= TOLD:
-            self.told.append(
-                {
-                    "sample": number,
-                    "status": verdict.status,
-                    "message": verdict.message,
-                    "call": sample.text,
-                }
-            )
+            told = {"status": verdict.status, "message": verdict.message, "call": sample.text}
+            self.told.append({"sample": number, **told})
 
     def content(self) -> dict[str, Any]:
-        """The cell as JSON can hold it."""
+        """Return the cell as JSON can hold it."""
         made: dict[str, Any] = {
             "form": self.form,
             "status": compare.worst(list(self.counts)),
@@ -68,24 +62,24 @@ class Pair:
     tangents: list[torch.Tensor]
     device: str
 
-    def run(self, form: str) -> Outcome | Exception:
-        """What the CPU gives."""
+    def run(self, form: str) -> Outputs | Exception:
+        """Return what the CPU gives."""
         return _run(form, self.cpu, self.tangents)
 
-    def run_there(self, form: str) -> Outcome | Exception:
-        """What the device gives."""
+    def run_there(self, form: str) -> Outputs | Exception:
+        """Return what the device gives."""
         return _run(form, self.npu, [_moved(tangent, self.device) for tangent in self.tangents])
 
 
 def evaluate(
     variant: Variant, dtype: str, forms: tuple[str, ...], errors: StandardError, device: str
 ) -> dict[str, Any]:
-    """The cells of one unit, and in float64 what is wrong with the CPU itself.
+    """Return the cells of one job, and in float64 what is wrong with the CPU itself.
 
     A form without a sample that has a tangent on the CPU has no cell.
     """
     torch.manual_seed(0)
-    cells = {form: Cell(form) for form in forms if form in variant.forms}
+    cells = {form: Tally(form) for form in forms if form in variant.forms}
     cpu = None
     for number, sample in enumerate(variant.samples(dtype)):
         made = call_of(sample, variant.reference)
@@ -120,7 +114,7 @@ def _pair(
     return Pair(*calls, tangents, device)
 
 
-def _verdict(pair: Pair, cell: Cell, dtype: str, errors: StandardError) -> Verdict | None:
+def _verdict(pair: Pair, cell: Tally, dtype: str, errors: StandardError) -> Verdict | None:
     cpu = pair.run(cell.form)
     if not isinstance(cpu, Exception) and not any(t is not None for t in cpu[1]):
         return None  # nothing that could be kept or lost
@@ -140,8 +134,8 @@ def _verdict(pair: Pair, cell: Cell, dtype: str, errors: StandardError) -> Verdi
     return verdict
 
 
-def _sent_to_the_host(pair: Pair, cell: Cell, errors: StandardError) -> set[str]:
-    """The operators that go to the host, found in a call of its own.
+def _sent_to_the_host(pair: Pair, cell: Tally, errors: StandardError) -> set[str]:
+    """Return the operators that go to the host, found in a call of its own.
 
     While any dispatch mode is on, torch takes other formulas for some operators, so what is seen
     under one is no result. Samples after the first ones go where those went.
@@ -153,8 +147,8 @@ def _sent_to_the_host(pair: Pair, cell: Cell, errors: StandardError) -> set[str]
     return cell.fallback
 
 
-def _dual_numbers(pair: Pair, form: str) -> Outcome | None:
-    """What the CPU's dual numbers say that a form of torch.func should give."""
+def _dual_numbers(pair: Pair, form: str) -> Outputs | None:
+    """Return what the CPU's dual numbers say that a form of torch.func should give."""
     found = pair.run("dual")
     if isinstance(found, Exception):
         return None
@@ -165,7 +159,7 @@ def _dual_numbers(pair: Pair, form: str) -> Outcome | None:
 
 
 def _moved(leaf: Any, device: str) -> Any:
-    """A leaf of the arguments on a device: a tensor's copy with the same values and layout."""
+    """Return a leaf of the arguments on a device: a tensor's copy with the same values and layout."""
     if isinstance(leaf, torch.Tensor):
         if leaf.layout != torch.strided or torch._debug_has_internal_overlap(leaf) == 1:
             return leaf.to(device)
@@ -176,7 +170,7 @@ def _moved(leaf: Any, device: str) -> Any:
     return leaf
 
 
-def _run(form: str, call: Call, tangents: list[torch.Tensor]) -> Outcome | Exception:
+def _run(form: str, call: Call, tangents: list[torch.Tensor]) -> Outputs | Exception:
     try:
         values, found = CALLS[form](call, tangents)
         return [_read(value) for value in values], [_read(tangent) for tangent in found]

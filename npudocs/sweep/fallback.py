@@ -1,4 +1,4 @@
-"""What is seen of the operators below a call: which go to the host, which draw random numbers.
+"""The operators below a call: which go to the host, which draw random numbers.
 
 torch_npu says that it sends an operator to the host once an operator and process, on the descriptor of standard error.
 `Watch` looks there after each operator, and remembers which call it belonged to.
@@ -32,7 +32,7 @@ class StandardError:
         os.dup2(self._file.fileno(), 2)
 
     def new(self) -> bytes:
-        """What was written since the last call."""
+        """Return what was written since the last call."""
         size = os.fstat(self._file.fileno()).st_size
         text = os.pread(self._file.fileno(), size - self._read, self._read)
         self._read = size
@@ -76,7 +76,7 @@ class _Random(TorchDispatchMode):
 
 
 def draws_random_numbers(call: Callable[[], Any]) -> bool:
-    """Whether an operator below `call` draws random numbers."""
+    """Return whether an operator below `call` draws random numbers."""
     with _Random() as mode:
         call()
     return mode.found

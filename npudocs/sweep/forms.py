@@ -13,7 +13,7 @@ import torch
 import torch.autograd.forward_ad as fwAD
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
-Outcome = tuple[list[torch.Tensor | None], list[torch.Tensor | None]]
+Outputs = tuple[list[torch.Tensor | None], list[torch.Tensor | None]]
 
 
 class Call:
@@ -36,11 +36,11 @@ class Call:
 
     @property
     def inputs(self) -> list[torch.Tensor]:
-        """The tensors that are differentiated."""
+        """Return the tensors that are differentiated."""
         return [self.leaves[place] for place in self.places]
 
     def arguments(self, inputs: list[torch.Tensor]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments, with `inputs` in the places that are differentiated."""
+        """Return the arguments, with `inputs` in the places that are differentiated."""
         leaves = list(self.leaves)
         for place, tensor in zip(self.places, inputs, strict=True):
             leaves[place] = tensor
@@ -52,7 +52,7 @@ class Call:
 
 
 def differentiable(output: Any) -> list[torch.Tensor]:
-    """The tensors of an output that can carry a tangent."""
+    """Return the tensors of an output that can carry a tangent."""
     return [
         leaf
         for leaf in tree_flatten(output)[0]
@@ -64,18 +64,18 @@ def _duals(call: Call, tangents: list[torch.Tensor]) -> list[torch.Tensor]:
     return [fwAD.make_dual(x, t) for x, t in zip(call.inputs, tangents, strict=True)]
 
 
-def _unpacked(output: Any) -> Outcome:
+def _unpacked(output: Any) -> Outputs:
     pairs = [fwAD.unpack_dual(tensor) for tensor in differentiable(output)]
     return [pair.primal for pair in pairs], [pair.tangent for pair in pairs]
 
 
-def dual(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+def dual(call: Call, tangents: list[torch.Tensor]) -> Outputs:
     """Out of place."""
     with fwAD.dual_level():
         return _unpacked(call(*_duals(call, tangents)))
 
 
-def inplace(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+def inplace(call: Call, tangents: list[torch.Tensor]) -> Outputs:
     """In place on a copy of the first argument: a leaf's own tangent must not be written to."""
     with fwAD.dual_level():
         arguments, keywords = call.arguments(_duals(call, tangents))
@@ -83,7 +83,7 @@ def inplace(call: Call, tangents: list[torch.Tensor]) -> Outcome:
         return _unpacked(call.process(call.function(first.clone(), *others, **keywords)))
 
 
-def out(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+def out(call: Call, tangents: list[torch.Tensor]) -> Outputs:
     """With ``out=``: torch refuses it on dual tensors."""
     expected, structure = tree_flatten(call(*call.inputs))
     empty = [
@@ -96,14 +96,14 @@ def out(call: Call, tangents: list[torch.Tensor]) -> Outcome:
         )
 
 
-def func_jvp(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+def func_jvp(call: Call, tangents: list[torch.Tensor]) -> Outputs:
     """By torch.func.jvp."""
     flat = _flat(call)
     values, found = torch.func.jvp(flat, tuple(call.inputs), tuple(tangents))
     return list(values), list(found)
 
 
-def batched(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+def batched(call: Call, tangents: list[torch.Tensor]) -> Outputs:
     """By torch.func.vmap over torch.func.jvp, with two tangents at once."""
     flat = _flat(call)
 
@@ -114,7 +114,7 @@ def batched(call: Call, tangents: list[torch.Tensor]) -> Outcome:
     return list(flat(*call.inputs)), list(torch.func.vmap(push, randomness="same")(*stacked))
 
 
-def forward_over_reverse(call: Call, tangents: list[torch.Tensor]) -> Outcome:
+def forward_over_reverse(call: Call, tangents: list[torch.Tensor]) -> Outputs:
     """The gradient of a weighted sum of the outputs, on dual tensors."""
     with fwAD.dual_level():
         leaves = [x.detach().requires_grad_() for x in call.inputs]
@@ -138,7 +138,7 @@ def _flat(call: Call) -> Callable[..., tuple[torch.Tensor, ...]]:
     return lambda *inputs: tuple(differentiable(call(*inputs)))
 
 
-CALLS: dict[str, Callable[[Call, list[torch.Tensor]], Outcome]] = {
+CALLS: dict[str, Callable[[Call, list[torch.Tensor]], Outputs]] = {
     "dual": dual,
     "inplace": inplace,
     "out": out,

@@ -2,7 +2,7 @@
 
 A function is listed under the name of its operator in the dispatcher, namespace ``npu``. What
 has an autograd kernel of torch_npu there is either in ``FUNCTIONS`` or, with the reason, in
-``UNSAMPLED``. torch_npu is imported only when something is called.
+``unsampled.json``. torch_npu is imported only when something is called.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from . import npu_references as references
-
-_ALL = ("float32", "float16", "bfloat16")
-_HALF = ("float16", "bfloat16")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,11 +32,23 @@ class NpuFunction:
     call: Callable[..., Any]
     reference: Callable[..., Any]
     inputs: tuple[tuple[int, ...], ...]
-    dtypes: tuple[str, ...] = _ALL
+    dtypes: tuple[str, ...]
+
+
+def _function(
+    name: str,
+    shapes: str,
+    reference: Callable[..., Any],
+    call: Callable[..., Any] | None = None,
+    dtypes: str = "float32 float16 bfloat16",
+) -> NpuFunction:
+    """Return an entry of the table; without `call`, the operator takes the tensors alone."""
+    inputs = tuple(tuple(map(int, shape.split(","))) for shape in shapes.split())
+    return NpuFunction(name, call or _npu(name), reference, inputs, tuple(dtypes.split()))
 
 
 def _npu(name: str, *options: Any, part: Any = None, **keywords: Any) -> Callable[..., Any]:
-    """The operator, called with the tensors, then the options; of its outputs, a part."""
+    """Return what calls an operator with the tensors, then the options; it gives a part of the outputs."""
 
     def call(*tensors: Tensor) -> Any:
         import torch_npu  # noqa: F401 - registers the operator
@@ -51,6 +60,10 @@ def _npu(name: str, *options: Any, part: Any = None, **keywords: Any) -> Callabl
         return result if part is None else result[part]
 
     return call
+
+
+def _first(name: str, *options: Any, **keywords: Any) -> Callable[..., Any]:
+    return _npu(name, *options, part=0, **keywords)
 
 
 def _other(x: Tensor) -> torch.dtype:
@@ -72,12 +85,12 @@ def _integers(x: Tensor, values: Any, dtype: torch.dtype = torch.int64) -> Tenso
 
 
 def _cross_entropy(x: Tensor) -> Tensor:
-    return _npu("npu_cross_entropy_loss", part=0)(x, _integers(x, [0, 2, 1]))
+    return _first("npu_cross_entropy_loss")(x, _integers(x, [0, 2, 1]))
 
 
 def _permute(tokens: Tensor) -> Tensor:
     experts = _integers(tokens, [[1, 0], [2, 1], [0, 2]])
-    return _npu("npu_moe_token_permute", part=0)(tokens, experts)
+    return _first("npu_moe_token_permute")(tokens, experts)
 
 
 def _unpermute(name: str, part: Any = None) -> Callable[[Tensor, Tensor], Tensor]:
@@ -101,192 +114,100 @@ def _gru(x: Tensor, h: Tensor, *params: Tensor) -> tuple[Tensor, ...]:
     return torch.gru(x, h, params, True, 1, 0.0, True, False, False)
 
 
-_ATTENTION = {"scale": 0.5, "part": 0}
-_QKV = ((1, 2, 4, 16), (1, 2, 6, 16), (1, 2, 6, 16))
-_SEQUENCE = ((4, 2, 3), (1, 2, 5))
+def _attention(name: str) -> NpuFunction:
+    call = _first(name, 2, "BNSD", scale=0.5)
+    return _function(name, "1,2,4,16 1,2,6,16 1,2,6,16", references.attention, call)
 
+
+_HALF = "float16 bfloat16"
+_NO_BFLOAT = "float32 float16"
+
+# Name, shapes of the inputs, what it should give, and how it is called where the tensors are not all.
 FUNCTIONS: tuple[NpuFunction, ...] = (
-    NpuFunction("fast_gelu", _npu("fast_gelu"), references.fast_gelu, ((3, 4),)),
-    NpuFunction("npu_fast_gelu", _npu("npu_fast_gelu"), references.fast_gelu, ((3, 4),)),
-    NpuFunction("npu_gelu", _npu("npu_gelu"), F.gelu, ((3, 4),)),
-    NpuFunction("npu_geglu", _npu("npu_geglu", part=0), references.geglu, ((3, 8),)),
-    NpuFunction("npu_swiglu", _npu("npu_swiglu"), references.swiglu, ((3, 8),)),
-    NpuFunction("npu_linear", _npu("npu_linear"), F.linear, ((3, 4), (5, 4), (5,))),
-    NpuFunction(
-        "npu_rms_norm", _npu("npu_rms_norm", part=0), references.rms_norm, ((2, 3, 8), (8,))
-    ),
-    NpuFunction(
+    _function("fast_gelu", "3,4", references.fast_gelu),
+    _function("npu_fast_gelu", "3,4", references.fast_gelu),
+    _function("npu_gelu", "3,4", F.gelu),
+    _function("npu_geglu", "3,8", references.geglu, _first("npu_geglu")),
+    _function("npu_swiglu", "3,8", references.swiglu),
+    _function("npu_linear", "3,4 5,4 5", F.linear),
+    _function("npu_rms_norm", "2,3,8 8", references.rms_norm, _first("npu_rms_norm")),
+    _function(
         "npu_add_rms_norm",
-        _npu("npu_add_rms_norm", part=slice(0, 3, 2)),
+        "3,8 3,8 8",
         references.add_rms_norm,
-        ((3, 8), (3, 8), (8,)),
+        _npu("npu_add_rms_norm", part=slice(0, 3, 2)),
     ),
-    NpuFunction(
+    _function(
         "npu_add_layer_norm",
-        _npu("npu_add_layer_norm", 1e-5, True, part=slice(0, 4, 3)),
+        "3,8 3,8 8 8",
         references.add_layer_norm,
-        ((3, 8), (3, 8), (8,), (8,)),
+        _npu("npu_add_layer_norm", 1e-5, True, part=slice(0, 4, 3)),
     ),
-    NpuFunction(
-        "npu_deep_norm",
-        _npu("npu_deep_norm", part=2),
-        references.deep_norm,
-        ((3, 8), (3, 8), (8,), (8,)),
-    ),
-    NpuFunction(
+    _function("npu_deep_norm", "3,8 3,8 8 8", references.deep_norm, _npu("npu_deep_norm", part=2)),
+    _function(
         "npu_group_norm_swish",
-        lambda x, w, b: torch.ops.npu.npu_group_norm_swish(x, 2, w, b)[0],
+        "2,4,3 4 4",
         references.group_norm_swish,
-        ((2, 4, 3), (4,), (4,)),
+        lambda x, w, b: torch.ops.npu.npu_group_norm_swish(x, 2, w, b)[0],
     ),
-    NpuFunction(
-        "npu_cross_entropy_loss",
-        _cross_entropy,
-        lambda x: F.cross_entropy(x, torch.tensor([0, 2, 1])).reshape(1),
-        ((3, 4),),
-    ),
-    NpuFunction(
+    _function("npu_cross_entropy_loss", "3,4", references.cross_entropy, _cross_entropy),
+    _function(
         "npu_gather_sparse_index",
-        lambda x: _npu("npu_gather_sparse_index")(x, _integers(x, [0, 2, 2])),
+        "4,3",
         lambda x: x[torch.tensor([0, 2, 2])],
-        ((4, 3),),
+        lambda x: _npu("npu_gather_sparse_index")(x, _integers(x, [0, 2, 2])),
     ),
     # Nothing is dropped: what is drawn does not matter.
-    NpuFunction("_npu_dropout", _npu("_npu_dropout", 0.0, part=0), lambda x: x * 1, ((3, 4),)),
-    NpuFunction("npu_dtype_cast", _dtype_cast, lambda x: x.to(_other(x)), ((3, 4),)),
-    NpuFunction("_npu_dtype_cast", _plain_dtype_cast, lambda x: x.to(_other(x)), ((3, 4),)),
+    _function("_npu_dropout", "3,4", lambda x: x * 1, _first("_npu_dropout", 0.0)),
+    _function("npu_dtype_cast", "3,4", lambda x: x.to(_other(x)), _dtype_cast),
+    _function("_npu_dtype_cast", "3,4", lambda x: x.to(_other(x)), _plain_dtype_cast),
     # To the format ND, which it has: the tensor itself comes back, and its tangent with it.
-    NpuFunction("_npu_format_cast", _npu("_npu_format_cast", 2), torch.clone, ((3, 4),)),
-    NpuFunction(
-        "_npu_format_cast.aclnn", _npu("_npu_format_cast.aclnn", 2, 0), torch.clone, ((3, 4),)
-    ),
-    NpuFunction(
-        "_npu_format_cast.input_dtype",
-        _npu("_npu_format_cast.input_dtype", 2, 0, 0),
-        torch.clone,
-        ((3, 4),),
-    ),
-    NpuFunction(
-        "npu_rotary_mul",
-        _npu("npu_rotary_mul"),
-        references.rotary,
-        ((2, 3, 4, 64), (1, 3, 1, 64), (1, 3, 1, 64)),
-    ),
-    NpuFunction(
-        "npu_interleave_rope",
-        _npu("npu_interleave_rope"),
-        references.interleaved_rotary,
-        ((1, 2, 3, 64), (1, 1, 3, 64), (1, 1, 3, 64)),
-        _HALF,
-    ),
-    NpuFunction(
-        "npu_apply_rotary_pos_emb",
-        _apply_rotary,
-        references.rotary_of_both,
-        ((1, 2, 3, 128), (1, 2, 1, 128), (1, 2, 1, 128), (1, 2, 1, 128)),
-    ),
     *(
-        NpuFunction(name, _npu(name, 2, "BNSD", **_ATTENTION), references.attention, _QKV)
-        for name in ("npu_fusion_attention", "npu_fusion_attention_v2", "npu_fusion_attention_v3")
+        _function(name, "3,4", torch.clone, _npu(name, *options))
+        for name, options in {
+            "_npu_format_cast": (2,),
+            "_npu_format_cast.aclnn": (2, 0),
+            "_npu_format_cast.input_dtype": (2, 0, 0),
+        }.items()
     ),
-    NpuFunction(
+    _function("npu_rotary_mul", "2,3,4,64 1,3,1,64 1,3,1,64", references.rotary),
+    _function(
+        "npu_interleave_rope",
+        "1,2,3,64 1,1,3,64 1,1,3,64",
+        references.interleaved_rotary,
+        dtypes=_HALF,
+    ),
+    _function(
+        "npu_apply_rotary_pos_emb",
+        "1,2,3,128 1,2,1,128 1,2,1,128 1,2,1,128",
+        references.rotary_of_both,
+        _apply_rotary,
+    ),
+    _attention("npu_fusion_attention"),
+    _attention("npu_fusion_attention_v2"),
+    _attention("npu_fusion_attention_v3"),
+    _function(
         "npu_nsa_compress",
-        _npu("npu_nsa_compress", 16, 16, actual_seq_len=[32]),
+        "32,2,16 16,2",
         references.compressed,
-        ((32, 2, 16), (16, 2)),
+        _npu("npu_nsa_compress", 16, 16, actual_seq_len=[32]),
         _HALF,
     ),
-    NpuFunction("npu_moe_token_permute", _permute, references.permuted, ((3, 8),)),
-    NpuFunction(
+    _function("npu_moe_token_permute", "3,8", references.permuted, _permute),
+    _function(
         "npu_moe_token_unpermute",
+        "6,8 3,2",
+        references.unpermuted,
         _unpermute("npu_moe_token_unpermute"),
-        references.unpermuted,
-        ((6, 8), (3, 2)),
     ),
-    NpuFunction(
+    _function(
         "_npu_moe_token_unpermute",
-        _unpermute("_npu_moe_token_unpermute", 0),
+        "6,8 3,2",
         references.unpermuted,
-        ((6, 8), (3, 2)),
+        _unpermute("_npu_moe_token_unpermute", 0),
     ),
-    NpuFunction(
-        "npu_moe_gating_top_k", _npu("npu_moe_gating_top_k", 2, part=0), references.gated, ((3, 8),)
-    ),
+    _function("npu_moe_gating_top_k", "3,8", references.gated, _first("npu_moe_gating_top_k", 2)),
     # torch_npu's torch.lstm and torch.gru call them.
-    NpuFunction(
-        "_lstm_npu",
-        _lstm,
-        references.lstm,
-        (*_SEQUENCE, (1, 2, 5), (20, 3), (20, 5), (20,), (20,)),
-        ("float32", "float16"),
-    ),
-    NpuFunction(
-        "_gru_npu",
-        _gru,
-        references.gru,
-        (*_SEQUENCE, (15, 3), (15, 5), (15,), (15,)),
-        ("float32", "float16"),
-    ),
+    _function("_lstm_npu", "4,2,3 1,2,5 1,2,5 20,3 20,5 20 20", references.lstm, _lstm, _NO_BFLOAT),
+    _function("_gru_npu", "4,2,3 1,2,5 15,3 15,5 15 15", references.gru, _gru, _NO_BFLOAT),
 )
-
-_ACLOP = "on an A2 torch_npu calls the older aclop operator {}, which the software NPU refuses"
-_UNKNOWN = "its operator {} is not in softnpu/operators.tsv"
-_LARGE = "its operator {} has no kernel on the software NPU"
-
-UNSAMPLED: dict[str, str] = {
-    **{
-        name: _ACLOP.format(operator)
-        for name, operator in {
-            "_dropout_with_byte_mask": "DropOutGenMaskV3",
-            "_npu_ciou": "CIoU",
-            "npu_bmmV2": "BatchMatMul",
-            "npu_confusion_transpose": "ConfusionTransposeD",
-            "npu_convolution": "Conv2D",
-            "npu_convolution_transpose": "Conv2DTranspose",
-            "npu_deformable_conv2d": "Transpose",
-            "npu_diou": "DIoU",
-            "npu_dropout_do_mask": "DropOutDoMask",
-            "npu_dropout_with_add_softmax": "DropOutGenMaskV3",
-            "npu_fused_attention_score_fwd": "DropOutGenMaskV3",
-            "npu_giou": "GIoU",
-            "npu_gru": "DynamicGRUV2",
-            "npu_lstm": "DynamicRNN",
-            "npu_lstm_cell": "DynamicRNNV2",
-            "npu_lstm_data": "DynamicRNN",
-            "npu_max.dim": "ArgMaxWithValue",
-            "npu_min.dim": "ArgMinWithValue",
-            "npu_mish": "Mish",
-            "npu_multi_head_attention": "MultiHeadAttention",
-            "npu_ps_roi_pooling": "PSROIPoolingV2",
-            "npu_scaled_masked_softmax": "ScaledMaskedSoftmax",
-            "npu_silu": "Swish",
-            "npu_silu_": "Swish",
-            "npu_softmax_cross_entropy_with_logits": "SoftmaxCrossEntropyWithLogits",
-        }.items()
-    },
-    **{
-        name: _UNKNOWN.format(operator)
-        for name, operator in {
-            "npu_block_sparse_attention": "aclnnBlockSparseAttention",
-            "npu_fused_floyd_attention": "aclnnFusedFloydAttention",
-            "npu_lightning_indexer": "aclnnLightningIndexer",
-            "npu_masked_causal_conv1d": "aclnnMaskedCausalConv1d",
-            "npu_mhc_post": "aclnnMhcPost",
-            "npu_mhc_pre": "aclnnMhcPre",
-            "npu_mhc_sinkhorn": "aclnnMhcSinkhorn",
-            "npu_moe_gating_top_k_softmax": "aclnnMoeGatingTopKSoftmax",
-            "npu_sparse_flash_attention": "aclnnSparseFlashAttention",
-        }.items()
-    },
-    **{
-        name: _LARGE.format(operator)
-        for name, operator in {
-            "_npu_moe_token_unpermute_with_routing_map": "aclnnMoeTokenUnpermuteWithRoutingMap",
-            "npu_moe_token_permute_with_routing_map": "aclnnMoeTokenPermuteWithRoutingMap",
-            "npu_moe_token_unpermute_with_routing_map": "aclnnMoeTokenUnpermuteWithRoutingMap",
-            "npu_nsa_compress_attention": "aclnnNsaCompressAttention",
-            "npu_nsa_select_attention": "aclnnNsaSelectedAttention",
-        }.items()
-    },
-    "npu_swiglu_group_quant": "its output is quantized to a dtype that the software NPU lacks",
-}

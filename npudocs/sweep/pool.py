@@ -1,7 +1,7 @@
-"""Runs units in processes of their own, and keeps what is done in a file.
+"""Runs jobs in processes of their own, and keeps what is done in a file.
 
-A unit that kills its process, or takes too long, costs itself only. A run that is stopped goes on
-where it was: each line of the file is one unit, and the first line says what it is a run of.
+A job that kills its process, or takes too long, costs itself only. A run that is stopped goes on
+where it was: each line of the file is one job, and the first line says what it is a run of.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 from collections.abc import Callable, Iterable
-from concurrent.futures import TimeoutError as UnitTimeout
+from concurrent.futures import TimeoutError as TooLong
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +19,18 @@ from tqdm import tqdm
 from npudocs.recording import writing
 from npudocs.recording.messages import ending
 from npudocs.sweep import SweepError
-from npudocs.sweep.units import Unit, start
+from npudocs.sweep.jobs import Job, start
 
-# A process is replaced after so many units: what an operator leaves behind does not go far.
-UNITS_A_PROCESS = 400
+# A process is replaced after so many jobs: what an operator leaves behind does not go far.
+JOBS_A_PROCESS = 400
 
 
 class Results:
-    """The file of a run: a header, and one line a unit."""
+    """The file of a run: a header, and one line a job."""
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self.path, self.header = path, header
-        self.done: dict[Unit, dict[str, Any]] = {}
-        self.seconds = 0.0
+        self.done: dict[Job, dict[str, Any]] = {}
         if path.is_file():
             self._read()
         else:
@@ -46,7 +45,7 @@ class Results:
             header, *listed = [json.loads(line) for line in lines]
             # A run may go on the next day: it began when it began.
             self.header["started"] = header.get("started")
-            # A unit that died or hung may have had a busy machine against it: it gets another try.
+            # A job that died or hung may have had a busy machine against it: it gets another try.
             listed = [line for line in listed if all(c["form"] != "all" for c in line["cells"])]
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise SweepError(
@@ -64,44 +63,43 @@ class Results:
             self._keep(line)
 
     def _keep(self, line: dict[str, Any]) -> None:
-        self.done[Unit(line["operator"], line["dtype"])] = line
-        self.seconds += line["seconds"]
+        self.done[Job(line["operator"], line["dtype"])] = line
 
-    def add(self, unit: Unit, found: dict[str, Any]) -> None:
-        """Keep a unit's result, on the disk too."""
-        line = {"operator": unit.operator, "dtype": unit.dtype, **found}
+    def add(self, job: Job, found: dict[str, Any]) -> None:
+        """Keep a job's result, on the disk too."""
+        line = {**job._asdict(), **found}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
         self._keep(line)
 
 
 def run(
-    listed: Iterable[Unit],
-    evaluate: Callable[[Unit], dict[str, Any]],
+    listed: Iterable[Job],
+    evaluate: Callable[[Job], dict[str, Any]],
     results: Results,
     workers: int,
     limit: float,
     bar: bool = True,
 ) -> None:
-    """Evaluate what is not done yet in `workers` processes, at most `limit` seconds a unit.
+    """Evaluate what is not done yet in `workers` processes, at most `limit` seconds a job.
 
     Raises:
         SweepError: `evaluate` raised an error, which is not an operator's.
     """
-    left = [unit for unit in listed if unit not in results.done]
+    left = [job for job in listed if job not in results.done]
     done = len(results.done)
     pool = ProcessPool(
         max_workers=workers,
-        max_tasks=UNITS_A_PROCESS,
+        max_tasks=JOBS_A_PROCESS,
         initializer=start,
         context=multiprocessing.get_context("spawn"),
     )
-    progress = tqdm(total=done + len(left), initial=done, unit="unit", disable=not bar)
+    progress = tqdm(total=done + len(left), initial=done, unit="job", disable=not bar)
     with pool, progress:
-        futures = [(unit, pool.schedule(evaluate, (unit,), timeout=limit)) for unit in left]
+        futures = [(job, pool.schedule(evaluate, (job,), timeout=limit)) for job in left]
         try:
-            for unit, future in futures:
-                results.add(unit, _result(future, limit))
+            for job, future in futures:
+                results.add(job, _result(future, limit))
                 progress.update()
         except BaseException:
             pool.stop()
@@ -111,13 +109,13 @@ def run(
 def _result(future: Any, limit: float) -> dict[str, Any]:
     try:
         return future.result()
-    except UnitTimeout:
+    except TooLong:
         return _whole("timeout", f"no answer within {limit:g} seconds", limit)
     except ProcessExpired as error:
         return _whole("crashed", ending(error.exitcode))
     except Exception as error:
         # Not the operator's: the sweep itself is broken, and its numbers would be too.
-        raise SweepError(f"the sweep failed at a unit: {type(error).__name__}: {error}") from error
+        raise SweepError(f"the sweep failed at a job: {type(error).__name__}: {error}") from error
 
 
 def _whole(status: str, message: str, seconds: float = 0.0) -> dict[str, Any]:

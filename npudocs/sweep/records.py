@@ -18,7 +18,7 @@ SCHEMA = "sweep.schema.json"
 
 
 class Cell(NamedTuple):
-    """What became of one operator in one form and dtype."""
+    """The result of one operator in one form and dtype."""
 
     operator: str
     family: str
@@ -34,7 +34,7 @@ class Cell(NamedTuple):
 def merged(
     shards: Iterable[list[dict[str, Any]]], families: dict[str, str], partly: bool = False
 ) -> dict[str, Any]:
-    """The operators of a record, from the lines of all shards, headers first.
+    """Return the operators of a record, from the lines of all shards, headers first.
 
     `partly` is for looking at some of the shards, which make no record.
 
@@ -70,7 +70,7 @@ def _check_headers(headers: list[dict[str, Any]]) -> None:
 
 
 def content(header: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """A record's content with its digest."""
+    """Return a record's content with its digest."""
     made = {
         "schema": 1,
         **{key: header[key] for key in ("kind", "where", "commit", "limits")},
@@ -81,7 +81,7 @@ def content(header: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def text(made: dict[str, Any]) -> str:
-    """A record as its file holds it: one line an operator, so that a change can be read."""
+    """Return a record as its file holds it: one line an operator, so that a change can be read."""
     operators = [
         f"  {json.dumps(name)}: {json.dumps(entry, ensure_ascii=False)}"
         for name, entry in made["operators"].items()
@@ -91,7 +91,7 @@ def text(made: dict[str, Any]) -> str:
 
 
 def load(folder: Path = FOLDER) -> list[dict[str, Any]]:
-    """All records of sweeps, by version and product.
+    """Return all records of sweeps, by version and product.
 
     Raises:
         EvidenceError: one is malformed or was edited.
@@ -119,7 +119,7 @@ def _place(made: dict[str, Any]) -> tuple[tuple[int, ...], int]:
 
 
 def cells(made: dict[str, Any]) -> Iterator[Cell]:
-    """The cells of a record."""
+    """Yield the cells of a record."""
     for name, entry in made["operators"].items():
         for cell in entry["cells"]:
             yield Cell(
@@ -133,7 +133,7 @@ def cells(made: dict[str, Any]) -> Iterator[Cell]:
 
 
 def counts(made: dict[str, Any], form: str = "", dtype: str = "") -> dict[str, int]:
-    """How many cells have each status, in the order of the statuses; all forms and dtypes, or one."""
+    """Return how many cells have each status, in the order of the statuses; all forms and dtypes, or one."""
     found = Counter(
         cell.status
         for cell in cells(made)
@@ -143,7 +143,7 @@ def counts(made: dict[str, Any], form: str = "", dtype: str = "") -> dict[str, i
 
 
 def table(made: dict[str, Any]) -> str:
-    """The counts by dtype and form, as text."""
+    """Return the counts by dtype and form, as text."""
     rows = [f"{'':34}{'cells':>7}  status: cells"]
     for dtype in DTYPES:
         for form in FORMS:

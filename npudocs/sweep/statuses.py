@@ -1,4 +1,4 @@
-"""What can become of a tangent, and how near counts as equal. Needs no torch."""
+"""The fates of a tangent, and how near counts as equal. Needs no torch."""
 
 # The worst first: an operator has the worst status of its samples.
 STATUSES = {

@@ -17,7 +17,7 @@ TOLERANCE = 1e-4
 
 
 def check(call: Call, tangents: list[torch.Tensor], sample: Sample) -> dict[str, str] | None:
-    """What is wrong with the CPU's float64 tangents of one call, or None.
+    """Return what is wrong with the CPU's float64 tangents of one call, or None.
 
     A central difference along the tangents is compared, within 1e-4 of the largest element. Left
     out are calls that draw random numbers, tensors of a smaller dtype, whose rounding a step of
@@ -63,7 +63,7 @@ def _compare(tangent: torch.Tensor | None, expected: torch.Tensor) -> dict[str, 
 
 
 def _smooth(value: torch.Tensor, above: torch.Tensor, below: torch.Tensor) -> bool:
-    """Whether there is no kink or jump here, where a difference says nothing."""
+    """Return whether there is no kink or jump here, where a difference says nothing."""
     bend = (above + below - 2 * value).abs()
     return not (bend > 1e-8 * _scale(value)).any()
 
@@ -81,7 +81,7 @@ def _whole(tensor: torch.Tensor) -> bool:
 
 
 def call_of(sample: Sample, function: Any) -> tuple[Call, list[torch.Tensor]] | None:
-    """A sample as a call on the CPU with tangents; None where nothing is differentiated."""
+    """Return a sample as a call on the CPU with tangents; None where nothing is differentiated."""
     leaves, structure = tree_flatten((sample.arguments, sample.keywords))
     places = [
         place

@@ -1,4 +1,4 @@
-"""What is swept: the variants of torch's operator database, and torch_npu's own functions."""
+"""The operators that are swept: the variants of torch's operator database, and torch_npu's own functions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Variant:
 
 @functools.cache
 def variants() -> dict[str, Variant]:
-    """All variants by name, torch's first, in the order of its database."""
+    """Return all variants by name, torch's first, in the order of its database."""
     return {variant.name: variant for variant in (*_of_torch(), *_of_torch_npu())}
 
 
@@ -100,7 +100,7 @@ def _forms(op: Any) -> Iterator[str]:
 
 
 def _seed() -> None:
-    """The same samples in every process."""
+    """Give every process the same samples."""
     import numpy
     import torch
 

@@ -1,4 +1,4 @@
-"""What the upstream project takes, made from the evidence: ``python -m npudocs.upstream``.
+"""The artefacts for the upstream project, made from the evidence: ``python -m npudocs.upstream``.
 
 ``patch`` writes the missing and the corrected entries of the published support pages, ``gaps`` lists
 the public names that have no entry, ``report`` writes the task's results report. Nothing here runs on

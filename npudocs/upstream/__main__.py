@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ BUILD = evidence.ROOT / "build" / "upstream"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one of the commands; the exit code."""
+    """Run one of the commands; return the exit code."""
     options = _parser().parse_args(arguments)
     try:
         return options.run(options)
@@ -50,15 +51,15 @@ def _patch(options: argparse.Namespace) -> int:
     changes = patch.plan(options.checkout, records, claims)
     if options.explain:
         _print_rows([("version", "API", "product", "mark", "why"), *patch.explain(changes)])
-    changed = [change.path for change in changes if change.before != change.after]
+    changed = [change for change in changes if change.before != change.after]
     if options.apply:
-        patch.apply(options.checkout, changes)
+        patch.apply(options.checkout, changed)
     else:
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_bytes(patch.diff(changes).encode("utf-8"))
+        options.output.write_bytes(patch.diff(changed).encode("utf-8"))
     done = "written" if options.apply else f"in {options.output}"
     words = f"{len(changed)} pages changed, {done}" if changed else "nothing to change"
-    print("\n".join([*changed, words]))
+    print("\n".join([*(change.path for change in changed), words]))
     return 0
 
 
@@ -72,9 +73,9 @@ def _print_rows(rows: list[tuple[str, ...]]) -> None:
 
 
 def _gaps(options: argparse.Namespace) -> int:
-    found = gaps.gaps(options.checkout)
+    found = gaps.collect(options.checkout)
     if options.json:
-        print(json.dumps(gaps.as_json(found), indent=1, ensure_ascii=False))
+        print(json.dumps([dataclasses.asdict(gap) for gap in found], indent=1, ensure_ascii=False))
     else:
         print(gaps.table(found))
     return 0

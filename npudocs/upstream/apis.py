@@ -23,7 +23,7 @@ class Api:
 
     @property
     def full(self) -> str:
-        """The name with its module."""
+        """Return the name with its module."""
         return f"{MODULE}.{self.name}"
 
 

@@ -4,15 +4,12 @@ The public names are data, `native_names.json`, taken from PyTorch's own documen
 entry is told by the native page that it links to, because its heading often has a shorter name.
 """
 
-# The marks of Chinese text are meant.
-
 from __future__ import annotations
 
 import dataclasses
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 from npudocs.upstream import page
 
@@ -32,8 +29,8 @@ class Gap:
     other: tuple[str, ...]
 
 
-def gaps(checkout: Path, names: Path = NAMES) -> list[Gap]:
-    """The gaps of every page whose version's public names are known.
+def collect(checkout: Path, names: Path = NAMES) -> list[Gap]:
+    """Return the gaps of every page whose version's public names are known.
 
     Raises:
         PageError: a page is not there or has no entry at all.
@@ -52,7 +49,7 @@ def gaps(checkout: Path, names: Path = NAMES) -> list[Gap]:
 
 
 def known(versions: list[str], names: list[dict[str, str]], version: str) -> tuple[str, ...]:
-    """The public names of a version; none where they were not collected for it."""
+    """Return the public names of a version; none where they were not collected for it."""
     release = ".".join(version.split(".")[:2])
     if release not in versions:
         return ()
@@ -61,7 +58,7 @@ def known(versions: list[str], names: list[dict[str, str]], version: str) -> tup
 
 
 def linked(path: str, text: str) -> list[str]:
-    """The names whose native documentation the entries of a page link to."""
+    """Return the names whose native documentation the entries of a page link to."""
     found = []
     for line in text.splitlines():
         if match := _LINK.match(line):
@@ -72,14 +69,9 @@ def linked(path: str, text: str) -> list[str]:
 
 
 def table(found: list[Gap]) -> str:
-    """The gaps for a reader."""
+    """Return the gaps for a reader."""
     lines = []
     for gap in found:
         count = f"{len(gap.missing)} of {len(gap.public)} public names have no entry"
         lines += [f"{gap.module} {gap.version}: {count}", *(f"  {name}" for name in gap.missing)]
     return "\n".join(lines)
-
-
-def as_json(found: list[Gap]) -> list[dict[str, Any]]:
-    """The gaps for a program."""
-    return [dataclasses.asdict(gap) for gap in found]

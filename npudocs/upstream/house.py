@@ -4,15 +4,13 @@ The format is that of the pages in ``docs/zh/api/native_api`` of Ascend/pytorch.
 different dtypes, the limit is a list with a line for each group of products.
 """
 
-# The marks of Chinese text are meant.
-
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
 from npudocs.upstream.apis import MODULE, Api
-from npudocs.upstream.rule import Cell
+from npudocs.upstream.rule import Support
 
 SECTION = "## Forward-mode Automatic Differentiation"
 OPEN, CLOSE = '<div style="margin-left: 2em">', "</div>"
@@ -36,23 +34,23 @@ Limits = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
 
 
 def heading(api: Api) -> str:
-    """The heading of an entry."""
+    """Return the heading of an entry."""
     return f"### {CLASS if api.is_class else ''}{api.full}"
 
 
 def link(api: Api, release: str) -> str:
-    """The link to the native page; `release` is major.minor."""
+    """Return the link to the native page; `release` is major.minor."""
     page = f"https://pytorch.org/docs/{release}/generated/{api.full}.html"
     return f"**原生文档**：[{api.full}]({page})"
 
 
 def row(product: str, supported: bool) -> str:
-    """A product's row of the table."""
+    """Return a product's row of the table."""
     return f"| {TERMS[product]} | {MARKS[supported]} |"
 
 
-def entry(api: Api, release: str, cells: Mapping[str, Cell]) -> list[str]:
-    """The lines of a whole entry, from its heading to the closing tag."""
+def entry(api: Api, release: str, cells: Mapping[str, Support]) -> list[str]:
+    """Return the lines of a whole entry, from its heading to the closing tag."""
     lines = [heading(api), "", OPEN, "", link(api, release), "", "**支持情况**：", "", *TABLE]
     lines += [row(product, cells[product].supported) for product in TERMS]
     if limit := limits(api, cells):
@@ -60,8 +58,8 @@ def entry(api: Api, release: str, cells: Mapping[str, Cell]) -> list[str]:
     return [*lines, "", CLOSE]
 
 
-def limits(api: Api, cells: Mapping[str, Cell]) -> list[str]:
-    """The lines of the limit; none where no product with ✔ (or, without one, no product) has a limit."""
+def limits(api: Api, cells: Mapping[str, Support]) -> list[str]:
+    """Return the lines of the limit; none where no product with ✔ (or, without one, no product) has a limit."""
     if not api.tensors:
         return []
     counted = [p for p in TERMS if cells[p].supported] or list(TERMS)
@@ -88,7 +86,7 @@ def _sorted(dtypes: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def read_limits(lines: list[str]) -> Limits | None:
-    """What the lines of a limit say; None where they have another form."""
+    """Return what the lines of a limit say; None where they have another form."""
     text = lines[0].removeprefix(LIMIT).strip()
     found: Limits = {}
     if text and len(lines) == 1:

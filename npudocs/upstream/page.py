@@ -12,7 +12,7 @@ from pathlib import Path
 
 from npudocs.upstream import house
 from npudocs.upstream.apis import APIS, BY_NAME
-from npudocs.upstream.rule import Cell
+from npudocs.upstream.rule import Support
 
 PAGES = "docs/zh/api/native_api"
 
@@ -23,15 +23,15 @@ class PageError(ValueError):
 
 @dataclasses.dataclass(frozen=True)
 class Published:
-    """One entry of a page: its place (first to last line), its rows, its limit and what it says."""
+    """One entry of a page: its place (first to last line), its rows, its limit and what both say."""
 
     name: str
     first: int
     last: int
     rows: dict[str, int]
     limit: tuple[int, int] | None
-    parameters: tuple[str, ...]
-    cells: dict[str, Cell]
+    limits: house.Limits
+    cells: dict[str, Support]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Page:
 
 
 def find(checkout: Path, file: str) -> list[tuple[str, str]]:
-    """The versions that have this page, in order, each with its path.
+    """Return the versions that have this page, in order, each with its path.
 
     Raises:
         PageError: the folder of the pages is not there.
@@ -69,7 +69,7 @@ def find(checkout: Path, file: str) -> list[tuple[str, str]]:
 
 
 def load(checkout: Path, path: str) -> str:
-    """The text of a page, byte for byte."""
+    """Return the text of a page, byte for byte."""
     try:
         return (checkout / path).read_bytes().decode("utf-8")
     except FileNotFoundError:
@@ -79,7 +79,7 @@ def load(checkout: Path, path: str) -> str:
 
 
 def read(path: str, version: str, text: str) -> Page:
-    """The forward-AD part of a page.
+    """Return the forward-AD part of a page.
 
     Raises:
         PageError: it has not the house format.
@@ -123,17 +123,16 @@ def _entry(path: str, name: str, bare: list[str], first: int, after: int) -> Pub
             raise _error(path, index, " or ".join(map(repr, known)), bare[index])
         marks[product] = known[bare[index]]
     start = next((i for i in inside if bare[i].startswith(house.LIMIT)), None)
-    limit, said = None, {}
+    limit = None
+    said: house.Limits | None = {}
     if start is not None:
         limit = (start, max(i for i in range(start, last) if bare[i]) + 1)
-        parsed = house.read_limits(bare[slice(*limit)])
-        if parsed is None:
+        said = house.read_limits(bare[slice(*limit)])
+        if said is None:
             expected = f"a limit of {name} of the form '`parameter`仅支持fp32'"
             raise _error(path, start, expected, bare[start])
-        said = parsed
-    parameters = next((names for names, _ in said.values()), ())
-    cells = {p: Cell(mark, said[p][1] if p in said else None) for p, mark in marks.items()}
-    return Published(name, first, last, rows, limit, parameters, cells)
+    cells = {p: Support(mark, said[p][1] if p in said else None) for p, mark in marks.items()}
+    return Published(name, first, last, rows, limit, said, cells)
 
 
 def _error(path: str, index: int, expected: str, found: str) -> PageError:

@@ -22,7 +22,7 @@ FILE = "torch-autograd.md"
 
 
 @dataclasses.dataclass(frozen=True)
-class Change:
+class PageChange:
     """One page: its text before and after, and the decisions that made the difference."""
 
     path: str
@@ -32,8 +32,8 @@ class Change:
     decisions: dict[tuple[str, str], Decision]
 
 
-def plan(checkout: Path, records: Sequence[Record], claims: Sequence[Claim]) -> list[Change]:
-    """What becomes of each page of the checkout.
+def plan(checkout: Path, records: Sequence[Record], claims: Sequence[Claim]) -> list[PageChange]:
+    """Return what becomes of each page of the checkout.
 
     Raises:
         PageError: a page has not the house format.
@@ -43,7 +43,7 @@ def plan(checkout: Path, records: Sequence[Record], claims: Sequence[Claim]) -> 
         text = page.load(checkout, path)
         parsed = page.read(path, version, text)
         decisions = _decisions(parsed, records, claims)
-        changes.append(Change(path, version, text, _rewrite(parsed, decisions), decisions))
+        changes.append(PageChange(path, version, text, _rewrite(parsed, decisions), decisions))
     return changes
 
 
@@ -63,7 +63,7 @@ def _decisions(
 
 
 def _said(parsed: Page) -> Iterator[Claim]:
-    """The claims of the page at hand: it may have moved on since the recorded ones were read."""
+    """Yield the claims of the page at hand: it may have moved on since the recorded ones were read."""
     source = {"title": f"page of {parsed.version}", "kind": "published page", "where": parsed.path}
     for api in APIS:
         published = parsed.entries.get(api.name)
@@ -96,33 +96,33 @@ def _rewrite(parsed: Page, decisions: dict[tuple[str, str], Decision]) -> str:
 
 def _correct(lines: list[str], api: Api, published: Published, cells: dict[str, Decision]) -> None:
     wanted = house.limits(api, cells)
-    if published.limit and _differs(api, published, wanted):
+    if published.limit and wanted and _differs(published, wanted):
         start, end = published.limit
-        end_of_line = "\r" if lines[start].endswith("\r") else ""
-        lines[start:end] = [line + end_of_line for line in wanted]
+        lines[start:end] = [line + _ending(lines[start]) for line in wanted]
     elif wanted and not published.limit:
         _insert(lines, max(published.rows.values()), ["", *wanted])
     for product, index in published.rows.items():
         if cells[product].supported != published.cells[product].supported:
-            end_of_line = "\r" if lines[index].endswith("\r") else ""
-            lines[index] = house.row(product, cells[product].supported) + end_of_line
+            new = house.row(product, cells[product].supported)
+            lines[index] = new + _ending(lines[index])
 
 
-def _differs(api: Api, published: Published, wanted: list[str]) -> bool:
-    if not wanted:
-        return False
-    said = house.read_limits(wanted)
-    now = {p: (published.parameters, c.dtypes) for p, c in published.cells.items() if c.dtypes}
-    return _ordered(said) != _ordered(now)
+def _differs(published: Published, wanted: list[str]) -> bool:
+    """Whether a limit says something else, and not the same in another order."""
+
+    def sets(limits: house.Limits | None) -> dict[str, tuple[tuple[str, ...], set[str]]]:
+        return {p: (names, {*dtypes}) for p, (names, dtypes) in (limits or {}).items()}
+
+    return sets(house.read_limits(wanted)) != sets(published.limits)
 
 
-def _ordered(limits: house.Limits | None) -> dict[str, tuple[tuple[str, ...], frozenset[str]]]:
-    return {p: (names, frozenset(dtypes)) for p, (names, dtypes) in (limits or {}).items()}
+def _ending(line: str) -> str:
+    return "\r" if line.endswith("\r") else ""
 
 
 def _insert(lines: list[str], index: int, new: list[str]) -> None:
     """Put lines after `index`, with the ending of the line before; the file's own end stays."""
-    end_of_line = "\r" if lines[max(index - 1, 0)].endswith("\r") else ""
+    end_of_line = _ending(lines[max(index - 1, 0)])
     added = [line + end_of_line for line in new]
     if index == len(lines) - 1 and end_of_line:
         lines[index] += end_of_line
@@ -130,12 +130,10 @@ def _insert(lines: list[str], index: int, new: list[str]) -> None:
     lines[index + 1 : index + 1] = added
 
 
-def diff(changes: Sequence[Change]) -> str:
-    """The changes as a patch that ``git apply`` takes; empty where there is none."""
+def diff(changes: Sequence[PageChange]) -> str:
+    """Return the changes as a patch that ``git apply`` takes; empty where there is none."""
     parts = []
     for change in changes:
-        if change.before == change.after:
-            continue
         parts.append(f"diff --git a/{change.path} b/{change.path}\n")
         before, after = _kept_ends(change.before), _kept_ends(change.after)
         names = (f"a/{change.path}", f"b/{change.path}")
@@ -150,22 +148,18 @@ def _kept_ends(text: str) -> list[str]:
     return [line for line in lines if line]
 
 
-def apply(checkout: Path, changes: Sequence[Change]) -> list[str]:
-    """Write the changed pages into the checkout; their paths."""
-    written = []
+def apply(checkout: Path, changes: Sequence[PageChange]) -> None:
+    """Write the changed pages into the checkout."""
     for change in changes:
-        if change.before != change.after:
-            target = checkout / change.path
-            fresh = target.with_name(target.name + ".new")
-            fresh.write_bytes(change.after.encode("utf-8"))
-            shutil.copymode(target, fresh)
-            os.replace(fresh, target)
-            written.append(change.path)
-    return written
+        target = checkout / change.path
+        fresh = target.with_name(target.name + ".new")
+        fresh.write_bytes(change.after.encode("utf-8"))
+        shutil.copymode(target, fresh)
+        os.replace(fresh, target)
 
 
-def explain(changes: Sequence[Change]) -> list[tuple[str, str, str, str, str]]:
-    """Version, API, product, mark (with dtypes) and why, one row a cell."""
+def explain(changes: Sequence[PageChange]) -> list[tuple[str, str, str, str, str]]:
+    """Return version, API, product, mark (with dtypes) and why, one row a cell."""
     rows = []
     for change in changes:
         for (name, product), decision in change.decisions.items():

@@ -1,10 +1,8 @@
 """``report``: the task's results report in Chinese and English, from one set of data.
 
 Chip records, software records and claims are named apart in every cell and never merged. The prose is in
-`templates/`, what both languages share is in `report.json` and `test_inventory.json`.
+`templates/`, what both languages share in `report.json` and `test_inventory.json`.
 """
-
-# The marks of Chinese text are meant.
 
 from __future__ import annotations
 
@@ -18,16 +16,17 @@ from typing import Any
 import jinja2
 
 from npudocs import evidence
-from npudocs.evidence import PRODUCTS, VERSIONS, Claim, Entry, Record
+from npudocs.evidence import PRODUCTS, VERSIONS, Claim, Entry, Record, disagreements
+from npudocs.evidence.task import ITEMS
 from npudocs.upstream.apis import APIS
 
 HERE = Path(__file__).parent
-ITEMS = HERE.parent / "items.json"
 LANGUAGES = ("zh", "en")
+PAGE = "published page"
 
 
 def write(output: Path, folder: Path = evidence.FOLDER) -> list[Path]:
-    """Write both reports into `output`; their paths."""
+    """Write both reports into `output`; return their paths."""
     data = model(evidence.records(folder), evidence.claims(folder))
     texts = {output / f"report.{lang}.md": render(data, lang) for lang in LANGUAGES}
     output.mkdir(parents=True, exist_ok=True)
@@ -37,7 +36,7 @@ def write(output: Path, folder: Path = evidence.FOLDER) -> list[Path]:
 
 
 def render(data: dict[str, Any], language: str) -> str:
-    """The report in one language."""
+    """Return the report in one language."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(HERE / "templates"),
         undefined=jinja2.StrictUndefined,
@@ -46,35 +45,44 @@ def render(data: dict[str, Any], language: str) -> str:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.filters["cell"] = _cell
+    # Text that stays within one cell of a table.
+    environment.filters["cell"] = lambda text: re.sub(r"\s*\n\s*", " ", text).replace("|", r"\|")
     environment.filters["say"] = lambda word: data["words"][word][language]
     template = environment.get_template(f"report.{language}.md.j2")
     return template.render(**data, language=language)
 
 
-def _cell(text: str) -> str:
-    """Text that stays within one cell of a table."""
-    return re.sub(r"\s*\n\s*", " ", text).replace("|", r"\|")
-
-
 def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
-    """Everything the reports say, without a language."""
-    shared, items = _load(HERE / "report.json"), _load(ITEMS)
+    """Return everything the reports say, without a language."""
+    shared = _load("report.json")
     newest = {(r.kind, r.version, r.where["soc"]): r for r in records}
     current = [record for record in records if record in newest.values()]
     return {
         "words": shared["words"],
         "corrections": shared["corrections"],
-        "inventory": _load(HERE / "test_inventory.json"),
+        "inventory": _load("test_inventory.json"),
         "products": PRODUCTS,
         "items": [
-            {"number": int(number), "zh": shared["items"][number], "en": _english(item)}
-            for number, item in items.items()
+            {
+                "number": int(number),
+                "zh": shared["items"][number],
+                "en": f"{item['name']}: {item['expected']}",
+            }
+            for number, item in ITEMS.items()
         ],
         "documentation": _documentation(claims),
         "contradictions": _contradictions(claims),
         "functional": [
-            {"version": version, "rows": _functional(version, items, current, claims)}
+            {
+                "version": version,
+                "rows": [
+                    {
+                        "item": item,
+                        "cells": [_item(item, version, p, current, claims) for p in PRODUCTS],
+                    }
+                    for item in map(int, ITEMS)
+                ],
+            }
             for version in VERSIONS
         ],
         "environments": [_environment(record) for record in current],
@@ -82,37 +90,16 @@ def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
     }
 
 
-def _english(item: dict[str, str]) -> str:
-    return f"{item['name']}: {item['expected']}"
-
-
-def _functional(
-    version: str, items: Iterable[str], records: Sequence[Record], claims: Sequence[Claim]
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "item": int(number),
-            "cells": [
-                _item(int(number), version, product, records, claims) for product in PRODUCTS
-            ],
-        }
-        for number in items
-    ]
-
-
 def _item(
     item: int, version: str, product: str, records: Sequence[Record], claims: Sequence[Claim]
 ) -> dict[str, Any]:
-    here = [r for r in records if (r.version, r.where["product"]) == (version, product)]
     found: dict[str, Any] = {"silicon": [], "software": []}
-    for record in here:
+    for record in records:
         entries = [entry for entry in record.entries if item in entry.items]
-        if entries:
-            result = {"name": record.name, "soc": record.where["soc"], "counts": _counts(entries)}
-            found[record.kind].append(result)
+        if entries and (record.version, record.where["product"]) == (version, product):
+            found[record.kind].append({"soc": record.where["soc"], "counts": _counts(entries)})
     said = [c for c in claims if (c.version, c.product) == (version, product) and item in c.items]
-    found["claims"] = sorted({(claim.source["kind"], claim.says) for claim in said})
-    return found
+    return {**found, "claims": sorted({(claim.source["kind"], claim.says) for claim in said})}
 
 
 def _counts(entries: Iterable[Entry]) -> list[tuple[str, int]]:
@@ -121,9 +108,9 @@ def _counts(entries: Iterable[Entry]) -> list[tuple[str, int]]:
 
 
 def _documentation(claims: Sequence[Claim]) -> list[dict[str, Any]]:
-    """For each API, what the published pages say, versions that say the same together."""
+    """Return what the published pages say of each API, versions that say the same together."""
     rows: list[dict[str, Any]] = []
-    published = [claim for claim in claims if claim.source["kind"] == "published page"]
+    published = [claim for claim in claims if claim.source["kind"] == PAGE]
     versions = [v for v in VERSIONS if any(claim.version == v for claim in published)]
     for api in APIS:
         groups: dict[tuple[Any, ...], list[str]] = {}
@@ -141,20 +128,11 @@ def _documentation(claims: Sequence[Claim]) -> list[dict[str, Any]]:
 
 
 def _contradictions(claims: Sequence[Claim]) -> list[dict[str, Any]]:
-    """Where the report and a page cannot both be right, versions and products together."""
-    groups: dict[tuple[Any, ...], list[tuple[str, str]]] = {}
-    for page in (claim for claim in claims if claim.source["kind"] == "published page"):
-        where = (page.api, page.version, page.product)
-        for other in claims:
-            same = (other.api, other.version, other.product) == where
-            if not same or other.source["kind"] != "report":
-                continue
-            if other.says != page.says:
-                about, sides = "support", ((page.says,), (other.says,))
-            elif page.dtypes and other.dtypes and {*page.dtypes} != {*other.dtypes}:
-                about, sides = "dtypes", (page.dtypes, other.dtypes)
-            else:
-                continue
+    """Return where the report and a page cannot both be right, versions together."""
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for about, page, report in disagreements.between(claims):
+        if (page.source["kind"], report.source["kind"]) == (PAGE, "report"):
+            sides = [(one.says,) if about == "support" else one.dtypes for one in (page, report)]
             key = (page.api.rpartition(".")[2], about, page.product, *sides)
             groups.setdefault(key, []).append(page.version)
     names = ("api", "about", "product", "page", "report")
@@ -175,5 +153,5 @@ def _environment(record: Record) -> dict[str, Any]:
     }
 
 
-def _load(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8"))
+def _load(name: str) -> dict[str, Any]:
+    return json.loads((HERE / name).read_text(encoding="utf-8"))

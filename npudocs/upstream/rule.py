@@ -26,16 +26,16 @@ FAILED = ("failed", "crashed", "timeout")
 
 
 @dataclasses.dataclass(frozen=True)
-class Cell:
-    """What an entry says of one product. `dtypes` is None where it names no limit."""
+class Support:
+    """The support that an entry names for one product; `dtypes` is None where it names no limit."""
 
     supported: bool
     dtypes: tuple[str, ...] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
-class Decision(Cell):
-    """A cell, and why."""
+class Decision(Support):
+    """The support to write, and why."""
 
     why: str = ""
 
@@ -44,18 +44,18 @@ def decide(
     api: Api,
     version: str,
     product: str,
-    published: Cell | None,
+    published: Support | None,
     records: Sequence[Record],
     claims: Iterable[Claim],
 ) -> Decision:
-    """The cell of one API, version and product; `published` is None where the entry is missing."""
+    """Return the support of one API, version and product; `published` is None where the entry is missing."""
     here = [c for c in claims if (c.version, c.product) == (version, product)]
     base = _kept(api, published, here) if published else _claimed(api, here)
     found = _silicon(api, version, product, records)
     return _decided(api, base, found) if found else base
 
 
-def _kept(api: Api, published: Cell, claims: list[Claim]) -> Decision:
+def _kept(api: Api, published: Support, claims: list[Claim]) -> Decision:
     other = [c for c in claims if c.api == api.full and _contradicts(published, c)]
     why = "as published; no silicon record"
     if other:
@@ -63,7 +63,7 @@ def _kept(api: Api, published: Cell, claims: list[Claim]) -> Decision:
     return Decision(published.supported, published.dtypes, why)
 
 
-def _contradicts(cell: Cell, claim: Claim) -> bool:
+def _contradicts(cell: Support, claim: Claim) -> bool:
     if cell.supported != (claim.says == "supported"):
         return True
     wider = claim.dtypes and cell.dtypes is not None and not {*claim.dtypes} <= {*cell.dtypes}

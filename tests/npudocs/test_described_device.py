@@ -8,8 +8,9 @@ import types
 import pytest
 from tinyproject import OFF, SILICON, SOFTWARE, Project
 
-from npudocs.site import device
-from npudocs.site.device import Device, DeviceError
+from npudocs import device
+from npudocs.device import Device, DeviceError
+from npudocs.site import device as device_of_the_build
 
 
 @pytest.fixture
@@ -142,7 +143,7 @@ def test_build_without_a_device_ends_with_one_message(
     def nothing() -> Device:
         raise DeviceError("what to do")
 
-    monkeypatch.setattr(device, "describe", nothing)
+    monkeypatch.setattr(device_of_the_build, "describe", nothing)
     conf = project.root / "conf.py"
     conf.write_text(conf.read_text().replace("execute_device =", "unused ="))
     result = project.build()

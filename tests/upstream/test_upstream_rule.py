@@ -6,11 +6,11 @@ import pytest
 from upstream_samples import PAGE, VERSION, claim, entry, record
 
 from npudocs.upstream.apis import BY_NAME
-from npudocs.upstream.rule import Cell, decide
+from npudocs.upstream.rule import Support, decide
 
 FP32 = ("float32",)
 SOFTWARE = record(entry("enter_dual_level"), entry("unpack_dual"), kind="software")
-YES, NO = Cell(True), Cell(False)
+YES, NO = Support(True), Support(False)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ YES, NO = Cell(True), Cell(False)
         ("unpack_dual", YES, [], [claim("unpack_dual", "not supported")], YES),
         (
             "unpack_dual",
-            Cell(True, FP32),
+            Support(True, FP32),
             [],
             [claim("unpack_dual", dtypes=("float16", "float32"))],
-            Cell(True, FP32),
+            Support(True, FP32),
         ),
         # The dtypes of claims that contradict each other: those that all allow.
         (
@@ -58,7 +58,7 @@ YES, NO = Cell(True), Cell(False)
                 claim("UnpackedDualTensor", dtypes=("float16", "float32")),
                 claim("unpack_dual", kind=PAGE, dtypes=FP32),
             ],
-            Cell(True, FP32),
+            Support(True, FP32),
         ),
         # A chip decides, for a mark and for a dtype.
         ("unpack_dual", NO, [record(entry("unpack_dual"))], [], YES),
@@ -67,17 +67,17 @@ YES, NO = Cell(True), Cell(False)
         ("unpack_dual", YES, [record(entry("make_dual", "failed"))], [], YES),
         (
             "unpack_dual",
-            Cell(True, FP32),
+            Support(True, FP32),
             [record(entry("unpack_dual", dtype="float16"))],
             [],
-            Cell(True, ("float32", "float16")),
+            Support(True, ("float32", "float16")),
         ),
         (
             "unpack_dual",
-            Cell(True, FP32),
+            Support(True, FP32),
             [record(entry("unpack_dual"), entry("unpack_dual", "failed", "float64"))],
             [],
-            Cell(True, FP32),
+            Support(True, FP32),
         ),
         ("dual_level", YES, [record(entry("dual_level", "failed", "float64"))], [], NO),
         # The newest of one SoC counts; of two SoCs the failure wins.
@@ -102,7 +102,7 @@ YES, NO = Cell(True), Cell(False)
 )
 def test_the_rule(api, published, records, claims, expected) -> None:
     decision = decide(BY_NAME[api], VERSION, "A2", published, records, claims)
-    assert Cell(decision.supported, decision.dtypes) == expected
+    assert Support(decision.supported, decision.dtypes) == expected
     assert decision.why
 
 

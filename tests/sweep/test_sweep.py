@@ -13,13 +13,13 @@ import torch
 import torch.autograd.forward_ad as fwAD
 
 from npudocs import evidence
-from npudocs.sweep import SweepError, __main__, checking, pool, records, units
+from npudocs.sweep import SweepError, __main__, checking, jobs, pool, records
 from npudocs.sweep.compare import judge, of_error, worst
 from npudocs.sweep.evaluate import evaluate
 from npudocs.sweep.fallback import StandardError
+from npudocs.sweep.jobs import Job
 from npudocs.sweep.statuses import STATUSES
 from npudocs.sweep.truth import call_of, check
-from npudocs.sweep.units import Unit
 from npudocs.sweep.variants import DTYPES, FORMS, Sample, Variant, variants
 
 ONE, TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -4.0])
@@ -168,13 +168,13 @@ def test_variants_are_those_of_torch_that_have_a_forward_formula() -> None:
     assert expected - mine == left & expected
 
 
-def _act(unit: Unit) -> dict:
+def _act(job: Job) -> dict:
     """What the pool's processes do here: as the operator's name says."""
-    if unit.operator == "dies":
+    if job.operator == "dies":
         os.kill(os.getpid(), signal.SIGSEGV)
-    if unit.operator == "hangs":
+    if job.operator == "hangs":
         time.sleep(60)
-    if unit.operator == "breaks":
+    if job.operator == "breaks":
         raise ValueError("a fault of the sweep")
     return {"cells": [{"form": "dual", "status": "same", "counts": {"same": 1}}], "seconds": 0.1}
 
@@ -183,10 +183,10 @@ HEADER = {"kind": "software", "shard": [1, 1], "started": "2026-01-02"}
 
 
 def test_a_crash_and_a_hang_cost_one_operator_each(tmp_path: Path) -> None:
-    listed = [Unit(name, "float32") for name in ("good", "dies", "hangs", "fine")]
+    listed = [Job(name, "float32") for name in ("good", "dies", "hangs", "fine")]
     results = pool.Results(tmp_path / "run.jsonl", dict(HEADER))
     pool.run(listed, _act, results, workers=2, limit=5, bar=False)
-    statuses = {u.operator: found["cells"][0]["status"] for u, found in results.done.items()}
+    statuses = {job.operator: found["cells"][0]["status"] for job, found in results.done.items()}
     assert statuses == {"good": "same", "dies": "crashed", "hangs": "timeout", "fine": "same"}
     assert "SIGSEGV" in results.done[listed[1]]["cells"][0]["told"][0]["message"]
 
@@ -194,19 +194,19 @@ def test_a_crash_and_a_hang_cost_one_operator_each(tmp_path: Path) -> None:
 def test_a_fault_of_the_sweep_is_no_result(tmp_path: Path) -> None:
     results = pool.Results(tmp_path / "run.jsonl", dict(HEADER))
     with pytest.raises(SweepError, match="a fault of the sweep"):
-        pool.run([Unit("breaks", "float32")], _act, results, workers=1, limit=5, bar=False)
+        pool.run([Job("breaks", "float32")], _act, results, workers=1, limit=5, bar=False)
     assert not results.done
 
 
 def test_a_run_goes_on_where_it_was_killed(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     first = pool.Results(path, dict(HEADER))
-    first.add(Unit("good", "float32"), {"cells": [], "seconds": 1.0})
+    first.add(Job("good", "float32"), {"cells": [], "seconds": 1.0})
     with path.open("a") as file:
         file.write('{"operator": "cut o')
     again = pool.Results(path, HEADER | {"started": "2026-01-03"})
-    assert list(again.done) == [Unit("good", "float32")]
-    again.add(Unit("fine", "float32"), {"cells": [], "seconds": 1.0})
+    assert list(again.done) == [Job("good", "float32")]
+    again.add(Job("fine", "float32"), {"cells": [], "seconds": 1.0})
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     assert [line.get("operator") for line in lines] == [None, "good", "fine"]
     with pytest.raises(SweepError, match="--fresh"):
@@ -216,7 +216,7 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path: Path) -> None:
 def test_a_unit_that_died_gets_another_try(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     results = pool.Results(path, dict(HEADER))
-    pool.run([Unit("dies", "float32")], _act, results, workers=1, limit=5, bar=False)
+    pool.run([Job("dies", "float32")], _act, results, workers=1, limit=5, bar=False)
     assert not pool.Results(path, dict(HEADER)).done
 
 
@@ -246,9 +246,9 @@ def test_shards_are_merged_whole() -> None:
 
 
 def test_shards_make_up_the_whole() -> None:
-    parts = [units.units((), ("float32",), (number, 3)) for number in (1, 2, 3)]
-    whole = units.units((), ("float32",), (1, 1))
-    assert sorted(str(unit) for part in parts for unit in part) == sorted(map(str, whole))
+    parts = [jobs.shard_of((), ("float32",), (number, 3)) for number in (1, 2, 3)]
+    whole = jobs.shard_of((), ("float32",), (1, 1))
+    assert sorted(str(job) for part in parts for job in part) == sorted(map(str, whole))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
 

@@ -1,18 +1,16 @@
-"""What one process of the pool does: a unit is an operator in one dtype."""
+"""The jobs of a sweep, each an operator in one dtype, and how a process of the pool does one."""
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from npudocs.sweep import SweepError
-from npudocs.sweep.variants import DTYPES, FORMS, variants
+from npudocs.sweep.variants import DTYPES, variants
 
 
-@dataclasses.dataclass(frozen=True)
-class Unit:
+class Job(NamedTuple):
     """One operator in one dtype."""
 
     operator: str
@@ -20,7 +18,7 @@ class Unit:
 
 
 def chosen(words: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
-    """The words that were asked for, all known ones where none was.
+    """Return the words that were asked for, all known ones where none was.
 
     Raises:
         SweepError: a word is not known.
@@ -32,8 +30,8 @@ def chosen(words: Sequence[str], known: Sequence[str], what: str) -> tuple[str, 
     return tuple(word for word in known if not words or word in words)
 
 
-def units(operators: Sequence[str], dtypes: Sequence[str], shard: tuple[int, int]) -> list[Unit]:
-    """The units of a shard ``(i, n)``, 1 <= i <= n; the shards of n make up all of them.
+def shard_of(operators: Sequence[str], dtypes: Sequence[str], shard: tuple[int, int]) -> list[Job]:
+    """Return the jobs of a shard ``(i, n)``, 1 <= i <= n; the shards of n make up all of them.
 
     Raises:
         SweepError: an operator or a dtype is not known.
@@ -41,19 +39,10 @@ def units(operators: Sequence[str], dtypes: Sequence[str], shard: tuple[int, int
     names = chosen(operators, list(variants()), "operator of the sweep")
     dtypes = chosen(dtypes, DTYPES, "dtype of the sweep")
     listed = [
-        Unit(name, dtype) for dtype in dtypes for name in names if dtype in variants()[name].dtypes
+        Job(name, dtype) for dtype in dtypes for name in names if dtype in variants()[name].dtypes
     ]
     number, count = shard
     return listed[number - 1 :: count]
-
-
-def forms(words: Sequence[str]) -> tuple[str, ...]:
-    """The forms that were asked for, all where none was.
-
-    Raises:
-        SweepError: a form is not known.
-    """
-    return chosen(words, list(FORMS), "form")
 
 
 _errors: Any = None
@@ -73,13 +62,13 @@ def start() -> None:
     _errors = StandardError()
 
 
-def run(unit: Unit, forms: tuple[str, ...]) -> dict[str, Any]:
-    """Evaluate a unit in this process."""
+def run(job: Job, forms: tuple[str, ...]) -> dict[str, Any]:
+    """Evaluate a job in this process; return its cells and how long it took."""
     import torch
 
     from npudocs.sweep.evaluate import evaluate
 
     accelerator = torch.accelerator.current_accelerator()
     began = time.perf_counter()
-    found = evaluate(variants()[unit.operator], unit.dtype, forms, _errors, accelerator.type)
+    found = evaluate(variants()[job.operator], job.dtype, forms, _errors, accelerator.type)
     return found | {"seconds": round(time.perf_counter() - began, 2)}

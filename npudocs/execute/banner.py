@@ -37,7 +37,10 @@ def _script(app: Sphinx, unit: UnitRun, device: Any) -> tuple[str, str]:
     outcome = session.say(app, unit.outcome)
     seconds = f"{unit.seconds:.1f}"
     return device.kind, words.format(
-        device=device.described(functools.partial(session.say, app)), outcome=outcome, seconds=seconds, when=when
+        device=device.described(functools.partial(session.say, app)),
+        outcome=outcome,
+        seconds=seconds,
+        when=when,
     )
 
 
@@ -48,7 +51,9 @@ def _page(app: Sphinx, unit: UnitRun, device: Any) -> tuple[str, str]:
     if not outcomes - Counter(skipped=outcomes["skipped"]):
         return "off", session.say(app, "Not executed: {counts}.").format(counts=counts)
     words = session.say(app, "Executed on {device}. Code blocks: {counts}.")
-    return device.kind, words.format(device=device.described(functools.partial(session.say, app)), counts=counts)
+    return device.kind, words.format(
+        device=device.described(functools.partial(session.say, app)), counts=counts
+    )
 
 
 def _insert(app: Sphinx, doctree: nodes.document, docname: str) -> None:

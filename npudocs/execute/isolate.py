@@ -25,7 +25,7 @@ from typing import Any
 
 from npudocs.execute.results import Result
 
-# How often a silent process is looked at: one that it forked may hold its pipe open after its end.
+# How often a silent process is looked at.
 GLANCE = 1.0
 LINES = 8
 _fork = multiprocessing.get_context("fork")
@@ -83,20 +83,15 @@ class _Child:
 
     def look(self) -> bool:
         """Take what it says; return whether it is at its end."""
-        while not self.over:
-            try:
-                if not self.pipe.poll():
-                    break
+        # Asked first: what it said before its end is in the pipe by then.
+        code = self.process.exitcode
+        with contextlib.suppress(EOFError, ConnectionResetError):
+            while not self.over and self.pipe.poll():
                 self._take(*self.pipe.recv())
-            except (EOFError, ConnectionResetError):
-                self.process.join(GLANCE)
-                break
         if self.over:
             return True
-        if self.process.exitcode is not None:
-            if self.pipe.poll():
-                return self.look()
-            self._broke("crashed", _ending(self.process.exitcode))
+        if code is not None:
+            self._broke("crashed", _ending(code))
             return True
         if time.monotonic() - self.since > self.limit:
             self._broke("timeout", f"no result after {self.limit:g} s")
@@ -161,7 +156,8 @@ def run(tasks: Sequence[Task], limit: float, jobs: int = 1) -> Iterator[tuple[Ta
         while waiting or running:
             while waiting and len(running) < jobs:
                 running.append(_Child(waiting.pop(), limit))
-            wait([child.pipe for child in running], GLANCE)
+            # A process that it forked may hold its pipe open, and its pipe may close before its end.
+            wait([it for child in running for it in (child.pipe, child.process.sentinel)], GLANCE)
             for child in [child for child in running if child.look()]:
                 running.remove(child)
                 child.close()

@@ -11,6 +11,7 @@ import functools
 import re
 import shutil
 import time
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -137,21 +138,27 @@ class _Gallery:
             page, found = ended.value, [*ended.results]
             if ended.broke:
                 found = [ended.broke]
-                # Its page, with the code alone.
-                shown = {**conf, "plot_gallery": False}
-                *page, out = self.generate(path.name, target_dir, src_dir, shown)
-                out["formatted_exception"] = ended.broke.message
-                page = (*page, out)
+                page = self._unexecuted((path.name, target_dir, src_dir, conf))
+                page[-1]["formatted_exception"] = ended.broke.message
             self.made[path.name] = page
             source = blob(path)
             self.session.keep(UnitRun(task.file, "script", source, source, results=found))
+
+    def _unexecuted(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Make a script's page of its code alone."""
+        *others, conf = arguments
+        return self.generate(*others, {**conf, "plot_gallery": False})
 
     def _work(self, path: Path, arguments: tuple[Any, ...], report: isolate.Report) -> Any:
         state = self.session.state
         report.start("", 1)
         state.reset()
         began = time.perf_counter()
-        *page, out = self.generate(*arguments)
+        try:
+            *page, out = self.generate(*arguments)
+        except SystemExit as error:
+            *page, out = self._unexecuted(arguments)
+            out["formatted_exception"] = "".join(traceback.format_exception(error))
         seconds = round(time.perf_counter() - began, 3)
         message = out.get("formatted_exception", "")
         lines = re.findall(rf'{re.escape(path.name)}", line (\d+)', message)

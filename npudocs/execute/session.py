@@ -179,7 +179,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     for name in ("state", "about", "say"):
         app.add_config_value(f"execute_{name}", "", "", types=frozenset({str}))
     app.add_config_value("execute_tests", [], "", types=frozenset({list}))
-    app.add_config_value("execute_limit", 120.0, "", types=frozenset({float, int}))
+    app.add_config_value("execute_limit", 120, "", types=frozenset({int}))
     app.add_config_value("execute_jobs", 0, "", types=frozenset({int}))
     app.add_config_value("execute_fresh", False, "", types=frozenset({bool}))
     app.add_config_value("execute_nothing", False, "", types=frozenset({bool}))

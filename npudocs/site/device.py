@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util.docutils import SphinxDirective
 
-from npudocs.device import Device, DeviceError, describe
+from npudocs.device import DeviceError, describe
 from npudocs.execute import problems
 from npudocs.site.words import say
 

@@ -13,15 +13,18 @@ from sphinx import locale
 from sphinx.cmd.build import build_main
 
 CONF = """
-from npudocs.execute import scripts as gallery
-from npudocs.site.device import Device
+from npudocs.device import Device
+from npudocs.execute import scripts
 
 execute_device = Device({device})
+execute_state = "tinystate"
+execute_about = "npudocs.site.verifies.about"
+execute_tests = ["tests/test_*.py"]
 extensions = ["myst_parser", "npudocs"]
 html_theme = "basic"
 html_math_renderer = "mathml"
 highlight_language = "none"
-sphinx_gallery_conf = gallery.configuration()
+sphinx_gallery_conf = scripts.configuration()
 npudocs_inventories = {{"torch": ("https://docs.example/", "inventory.txt")}}
 """
 SOFTWARE = "'software', 'softnpu', 'Ascend910B1', '2.13.0', '2.13.0', '', 'f00', '3.11.7'"
@@ -85,11 +88,11 @@ class Project:
         text = SCRIPT.format(title=name, items=items, code=textwrap.dedent(code).strip())
         self.write(f"examples/{name}.py", f"{text.lstrip()}{last}\n")
 
-    def build(self, builder: str = "html") -> Result:
+    def build(self, builder: str = "html", *options: str) -> Result:
         """Build as the Makefile does, and return the exit code and all output."""
         self.capfd.readouterr()
         root = self.root
-        flags = ["-n", "-W", "--keep-going", "-c", str(root), "-b", builder]
+        flags = ["-n", "-W", "--keep-going", "-c", str(root), "-b", builder, *options]
         try:
             # Sphinx keeps catalogs as long as the process lives, which is longer than a project here.
             locale.translators.clear()
@@ -107,3 +110,11 @@ class Project:
     def json(self, name: str) -> Any:
         """Return a built JSON file's content."""
         return json.loads(self.read(name))
+
+    def units(self) -> dict[str, Any]:
+        """Return what the last builds executed, by file."""
+        return {unit["file"]: unit for unit in self.json("executed.json")["units"]}
+
+    def outcomes(self, file: str = "docs/page.md") -> list[tuple[str, int, str]]:
+        """Return part, line and outcome of each result of a file."""
+        return [(r["part"], r["line"], r["outcome"]) for r in self.units()[file]["results"]]

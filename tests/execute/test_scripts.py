@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
-
 from tinyproject import OFF, SILICON, SOFTWARE, Project
 
 PLOT = """
@@ -15,24 +12,22 @@ PLOT = """
     """
 
 
-def _results(project: Project) -> dict[str, dict]:
-    return {entry["script"]: entry for entry in project.json("gallery/results.json")["scripts"]}
+def _outcomes(project: Project) -> dict[str, str]:
+    return {file: unit["results"][0]["outcome"] for file, unit in project.units().items()}
 
 
 def test_scripts_run_once_and_results_are_carried_over(project: Project) -> None:
     project.script("one", PLOT)
     first = project.build()
     assert first.code == 0, first.output
-    assert "1 scripts executed in" in first.output
-    one = _results(project)["examples/one.py"]
-    assert (one["outcome"], one["unchanged"]) == ("passed", False)
+    assert "1 executed in" in first.output
+    one = project.units()["examples/one.py"]
+    assert one["results"][0]["outcome"] == "passed"
     project.script("two")
     second = project.build()
     assert second.code == 0, second.output
-    assert "1 unchanged" in second.output
-    again = _results(project)
-    assert again["examples/one.py"] == {**one, "unchanged": True}
-    assert again["examples/two.py"]["unchanged"] is False
+    assert "2 scripts: 2 passed; 1 executed in" in second.output
+    assert project.units()["examples/one.py"] == one
 
 
 def test_every_failing_script_is_named_with_file_line_and_message(project: Project) -> None:
@@ -42,10 +37,11 @@ def test_every_failing_script_is_named_with_file_line_and_message(project: Proje
     for _ in range(2):
         result = project.build()
         assert result.code != 0
-        assert "examples/one.py:13: ERROR: AssertionError: the message" in result.output
-        assert "examples/two.py:12: ERROR: ZeroDivisionError: division by zero" in result.output
-    outcomes = {name: entry["outcome"] for name, entry in _results(project).items()}
-    assert outcomes == {
+        assert "examples/one.py:13: ERROR: " in result.output
+        assert "AssertionError: the message" in result.output
+        assert "examples/two.py:12: ERROR: " in result.output
+        assert "ZeroDivisionError: division by zero" in result.output
+    assert _outcomes(project) == {
         "examples/one.py": "failed",
         "examples/two.py": "failed",
         "examples/three.py": "passed",
@@ -58,10 +54,11 @@ def test_level_left_open_fails_its_script_only(project: Project) -> None:
     for _ in range(2):
         result = project.build()
         assert result.code != 0
-        assert "examples/a.py:14: ERROR: forward-AD level 0 is left open" in result.output
-        results = _results(project)
-        assert results["examples/a.py"]["outcome"] == "failed"
-        assert results["examples/b.py"]["outcome"] == "passed"
+        assert (
+            "examples/a.py:14: ERROR: the script leaves behind forward-AD level 0 open"
+            in result.output
+        )
+        assert _outcomes(project) == {"examples/a.py": "failed", "examples/b.py": "passed"}
 
 
 def test_scripts_are_seeded(project: Project) -> None:
@@ -74,14 +71,14 @@ def test_scripts_are_seeded(project: Project) -> None:
 
 def test_another_device_runs_everything_again(project: Project) -> None:
     project.script("one", PLOT)
-    assert "1 scripts executed" in project.build().output
+    assert "1 scripts: 1 passed; 1 executed" in project.build().output
     left = project.root / "docs/gallery/images/sphx_glr_one_009.png"
     left.write_bytes(b"")
     project.device(SOFTWARE.replace("f00", "another"))
-    assert "1 scripts executed" in project.build().output
+    assert "1 scripts: 1 passed; 1 executed" in project.build().output
     assert not left.exists()
     project.device(SILICON)
-    assert "1 scripts executed" in project.build().output
+    assert "1 scripts: 1 passed; 1 executed" in project.build().output
     assert "npudocs-silicon" in project.read("html/gallery/one.html")
     assert "softnpu" not in project.read("html/gallery/one.html")
 
@@ -89,8 +86,8 @@ def test_another_device_runs_everything_again(project: Project) -> None:
 def test_killed_build_is_not_taken_for_a_result(project: Project) -> None:
     project.script("one")
     project.build()
-    (project.root / "docs/gallery/results.json").unlink()
-    assert "1 scripts executed" in project.build().output
+    (project.root / "build/executed.json").unlink()
+    assert "1 scripts: 1 passed; 1 executed" in project.build().output
 
 
 def test_page_of_deleted_script_goes(project: Project) -> None:
@@ -105,7 +102,7 @@ def test_page_of_deleted_script_goes(project: Project) -> None:
         assert result.code == 0, result.output
     assert not (project.root / "build/html/gallery/one.html").exists()
     assert not list((project.root / "docs/gallery").rglob("*one*"))
-    assert list(_results(project)) == ["examples/two.py"]
+    assert list(project.units()) == ["docs/page.md", "examples/two.py"]
 
 
 def test_device_off_executes_nothing_and_shows_nothing_stale(project: Project) -> None:
@@ -124,9 +121,8 @@ def test_device_off_executes_nothing_and_shows_nothing_stale(project: Project) -
         assert "Executed on softnpu" not in text
     assert "sphx_glr_one_001" not in project.read("html/gallery/one.html")
     assert not list((project.root / "build/html").rglob("sphx_glr_one_001*"))
-    assert _results(project)["examples/one.py"]["outcome"] == "not executed"
     project.device(SOFTWARE)
-    assert "1 scripts executed" in project.build().output
+    assert "1 scripts: 1 passed; 1 executed" in project.build().output
 
 
 def test_doctest_builder_runs_no_script(project: Project) -> None:
@@ -135,78 +131,6 @@ def test_doctest_builder_runs_no_script(project: Project) -> None:
     result = project.build("doctest")
     assert result.code == 0, result.output
     assert project.build().code != 0
-
-
-def test_minigallery_works_in_markdown_and_is_never_empty(project: Project) -> None:
-    project.script("one", "import torch\n\ntorch.ones(1)")
-    project.page("```{minigallery} torch.ones\n```\n")
-    result = project.build()
-    assert result.code == 0, result.output
-    assert 'href="gallery/one.html' in project.read("html/page.html")
-    project.page("```{minigallery} torch.zeros\n```\n")
-    result = project.build()
-    assert result.code != 0
-    assert "docs/page.md:3: ERROR: no script in the gallery uses torch.zeros" in result.output
-
-
-TEXT = r"""
-    x = 1
-    # %%
-    # A heading
-    # ---------
-    #
-    # Call :py:class:`~torch.Tensor` on :math:`x_1`, see :doc:`/about`, :doc:`the other <two>` and
-    # :doc:`/gallery/two`:
-    #
-    # .. math:: y = x
-    #    + 1
-    #
-    # Here ``y`` is a name.
-    y = x + 1
-    """
-
-
-def _notebook(project: Project, name: str) -> dict:
-    return json.loads((project.root / f"docs/gallery/{name}.ipynb").read_text(encoding="utf-8"))
-
-
-def test_a_notebook_is_offered_and_reads_without_sphinx(project: Project) -> None:
-    project.script("one", TEXT, items="1, 2")
-    project.script("two")
-    result = project.build()
-    assert result.code == 0, result.output
-    assert "one.ipynb" in project.read("html/gallery/one.html")
-    assert list((project.root / "build/html/_downloads").rglob("one.ipynb"))
-    cells = _notebook(project, "one")["cells"]
-    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
-    assert texts[0].strip().splitlines()[0] == "# one"
-    assert "**This example verifies** test items 1, 2 of the task, and the use of" in texts[0]
-    assert "``torch.Tensor``" in texts[0]
-    assert "## A heading" in texts[1]
-    assert "Call ``torch.Tensor`` on $x_1$, see *About*, *the other* and\n*two*:" in texts[1]
-    assert "$$\ny = x + 1\n$$" in texts[1]
-    assert not [text for text in texts if "::" in text or ":`" in text]
-    with zipfile.ZipFile(project.root / "docs/gallery/one.zip") as both:
-        assert json.loads(both.read("one.ipynb")) == _notebook(project, "one")
-
-
-def test_a_notebook_has_the_code_of_its_script_and_runs(project: Project) -> None:
-    project.script("one", "x = 1\n# %%\n# Text.\ny = x + 1")
-    assert project.build().code == 0
-    cells = _notebook(project, "one")["cells"]
-    names: dict = {}
-    for cell in cells:
-        if cell["cell_type"] == "code":
-            exec("".join(cell["source"]), names)
-    assert names["y"] == 2
-
-
-def test_notebook_that_is_missing_is_made(project: Project) -> None:
-    project.script("one")
-    project.build()
-    (project.root / "docs/gallery/one.ipynb").unlink()
-    assert "1 scripts executed" in project.build().output
-    assert _notebook(project, "one")
 
 
 def test_script_without_a_figure_has_its_own_drawing(project: Project) -> None:

@@ -18,9 +18,9 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from npudocs import evidence
+from npudocs.device import Device
 from npudocs.evidence import Claim, Entry, Record
 from npudocs.execute import problems
-from npudocs.site.device import Device
 from npudocs.site.words import say
 
 # The order of the columns; other dtypes follow by name. The empty one is "any": not about a dtype.

@@ -15,7 +15,7 @@ def prepare(expected: device.Device) -> None:
     try:
         # Loaded once, and not by each fork: what most pages come to need.
         import torch._decomp.decompositions_for_jvp
-        import torch._dynamo
+        import torch._dynamo  # noqa: F401
 
         if expected.kind == "software":
             import softnpu.bridge  # noqa: F401

@@ -1,6 +1,6 @@
 """What each operator accepts on each product, and the C tables that refuse the rest.
 
-`limits.tsv` holds it, one operator a line, as `collect_limits.py` read it from
+`limits.tsv` holds it, one operator a line, as `tools/collect_limits.py` read it from
 CANN's public operator documents. In its last column a tensor parameter has its
 name, dtypes, ranks and storage formats beside the plain ones:
 `x FLOAT,BOOL@A2+A3 1-4 NZ` is FLOAT on every product, BOOL on A2 and A3, rank 1

@@ -101,13 +101,6 @@ def parse_limit(text: str) -> tuple[str, Limit]:
     return name, Limit(tuple(map(frozenset, sets)), _ranks(ranks), private)
 
 
-def limits_text(limits: Limits) -> str:
-    """An operator's line of the table."""
-    parameters = "; ".join(limit_text(name, limit) for name, limit in limits.parameters.items())
-    products = "+".join(limits.products)
-    return "\t".join((limits.operator, limits.known, products, limits.document, parameters))
-
-
 @functools.cache
 def limits() -> dict[str, Limits]:
     """The limits of every operator whose document is known, by its name."""

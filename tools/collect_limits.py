@@ -23,7 +23,7 @@ from softnpu.limits import (
     TABLE,
     Limit,
     Limits,
-    limits_text,
+    limit_text,
 )
 from softnpu.operators import operators
 
@@ -262,6 +262,13 @@ def read(text: str, operator: str, names: list[str], document: str) -> Limits:
 def documents(folder: Path) -> dict[str, Path]:
     """The document of each operator; a repository's `experimental` folder has none."""
     return places(folder, "docs/*.md", r"^#+\s*`?(acl\w+?)GetWorkspaceSize")
+
+
+def limits_text(limits: Limits) -> str:
+    """An operator's line of the table."""
+    parameters = "; ".join(limit_text(name, limit) for name, limit in limits.parameters.items())
+    products = "+".join(limits.products)
+    return "\t".join((limits.operator, limits.known, products, limits.document, parameters))
 
 
 def main(folder: Path) -> None:

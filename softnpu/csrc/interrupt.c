@@ -1,6 +1,7 @@
 /* What reaches a thread inside a kernel, and comes again when the kernel and the backlog are done. */
 #define _GNU_SOURCE
 #include <signal.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,8 +15,6 @@ static __thread int inside; /* kernels that this thread runs: one in another's s
 static __thread uint64_t deferred; /* signals */
 static __thread object *interrupt; /* the first since it was delivered last */
 
-void softnpu_enter_kernel(void) { inside++; }
-void softnpu_leave_kernel(void) { inside--; }
 bool softnpu_inside_kernel(void) { return inside > 0; }
 
 static bool is_main_thread(void) { return getpid() == syscall(SYS_gettid); }
@@ -66,7 +65,26 @@ void softnpu_keep_interrupt(object *exception, object *trace) {
     interrupt = exception;
 }
 
+void softnpu_enter_kernel(void) {
+    object *type = NULL, *value = NULL, *trace = NULL;
+    inside++;
+    /* What came before the kernel would reach its handler at the kernel's first line. */
+    if (PyErr_CheckSignals()) {
+        PyErr_Fetch(&type, &value, &trace);
+        PyErr_NormalizeException(&type, &value, &trace);
+        softnpu_keep_interrupt(value, trace);
+        forget(type), forget(value), forget(trace);
+    }
+}
+
+void softnpu_leave_kernel(void) { inside--; }
+
 static int raise_again(void *exception) {
+    if (inside) { /* the next kernel has begun */
+        softnpu_keep_interrupt(exception, NULL);
+        forget(exception);
+        return 0;
+    }
     object *type = PyObject_Type(exception);
     PyErr_SetObject(type, exception);
     forget(type), forget(exception);

@@ -6,7 +6,7 @@
 
 #include "python.h"
 
-void softnpu_enter_kernel(void);
+void softnpu_enter_kernel(void); /* both with Python's lock */
 void softnpu_leave_kernel(void);
 bool softnpu_inside_kernel(void); /* this thread: a signal handler or a finalizer asks */
 

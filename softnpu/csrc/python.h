@@ -37,6 +37,7 @@ PYTHON void PyException_SetTraceback(object *, object *);
 PYTHON int PyThreadState_SetAsyncExc(unsigned long, object *);
 PYTHON unsigned long PyThread_get_thread_ident(void);
 PYTHON int PyErr_SetInterruptEx(int);
+PYTHON int PyErr_CheckSignals(void);
 PYTHON int Py_AddPendingCall(int (*)(void *), void *);
 PYTHON object *PyTuple_New(intptr_t);
 PYTHON int PyTuple_SetItem(object *, intptr_t, object *);

@@ -138,7 +138,7 @@ upstream: $(SETUP)
 	$(PYTHON) -m npudocs.upstream report
 
 bench: $(SETUP)
-	$(RUN) -m softnpu.bench
+	$(RUN) -m tools.bench
 
 clean:
 	rm -rf build docs/gallery docs/evidence/records docs/operators/families

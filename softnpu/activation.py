@@ -82,7 +82,7 @@ def environment() -> dict[str, str]:
         "ASCEND_OPP_PATH": str(home / "opp"),
         "LD_LIBRARY_PATH": _prepend("LD_LIBRARY_PATH", str(home / build.LIBRARY_FOLDER)),
         # Off unless the user chose: an error is then raised by the call that caused it, and
-        # not later by one that synchronizes (csrc/stream.c).
+        # not later by one that synchronizes (csrc/backlog.c).
         "TASK_QUEUE_ENABLE": os.environ.get("TASK_QUEUE_ENABLE", "0"),
     }
 

@@ -1,6 +1,6 @@
 """Where the C library enters Python: it finds kernels here and runs them here.
 
-`csrc/python.c` calls the kernels, and `csrc/shield.c` shields each from the caller's state.
+`csrc/kernel.c` calls the kernels, and `csrc/shield.c` shields each from the caller's state.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from torch._C import DisableTorchFunction, DispatchKey, DispatchKeySet, _ForceDi
 
 # The importer below torch.utils.dlpack.from_dlpack: torch_npu replaces that one by a
 # version that first tries to make an NPU tensor, 20 times slower.
-from torch._C import _from_dlpack as from_dlpack  # noqa: F401 - csrc/python.c asks for it
+from torch._C import _from_dlpack as from_dlpack  # noqa: F401 - csrc/convert.c asks for it
 
 from . import soc
 from .kernels import kernels
@@ -116,7 +116,10 @@ def _configure() -> None:
     product = list(soc.PRODUCTS).index(soc.product(name))
     library.softnpu_configure(name.encode(), product, ctypes.c_uint64(soc.memory_bytes()))
     library.softnpu_kernel_names("\n".join(["", *_KERNELS, ""]).encode())
-    let_kernels_finish(library.softnpu_defer_signal)
+    if os.environ.get("SOFTNPU_SIGNALS") == "1":
+        let_kernels_finish(library.softnpu_defer_signal)
+    else:
+        library.softnpu_defer_interrupts()
 
 
 _PROCESS = os.getpid()  # a forked child has no queue thread to wait for

@@ -135,7 +135,7 @@ def _publish(scratch: Path, folder: Path) -> None:
 
 def _compile_all(compiler: list[str], scratch: Path, folder: Path) -> None:
     """Makes the libraries in a folder: compiles each source on a processor of its own, then links."""
-    base = [*compiler, *FLAGS, f"-I{HERE / 'csrc'}"]
+    base = [*compiler, *FLAGS, "-iquote", HERE / "csrc"]
     trampolines = scratch / "trampolines.c"
     trampolines.write_text(operators.trampolines(), encoding="ascii")
     empty = scratch / "empty.c"

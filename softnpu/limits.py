@@ -1,6 +1,6 @@
 """What each operator accepts on each product, and the C tables that refuse the rest.
 
-`limits.tsv` holds it, one operator a line, as `collect_limits.py` read it from
+`limits.tsv` holds it, one operator a line, as `tools/collect_limits.py` read it from
 CANN's public operator documents. In its last column a tensor parameter has its
 name, dtypes, ranks and storage formats beside the plain ones:
 `x FLOAT,BOOL@A2+A3 1-4 NZ` is FLOAT on every product, BOOL on A2 and A3, rank 1
@@ -99,13 +99,6 @@ def parse_limit(text: str) -> tuple[str, Limit]:
             sets[PRODUCTS.index(product)].add(dtype)
     private = frozenset(formats[0].split(",")) if formats else frozenset()
     return name, Limit(tuple(map(frozenset, sets)), _ranks(ranks), private)
-
-
-def limits_text(limits: Limits) -> str:
-    """An operator's line of the table."""
-    parameters = "; ".join(limit_text(name, limit) for name, limit in limits.parameters.items())
-    products = "+".join(limits.products)
-    return "\t".join((limits.operator, limits.known, products, limits.document, parameters))
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from .limits import c_limits
 
 TABLE = Path(__file__).with_name("operators.tsv")
 
-# A parameter's type, as the table writes it: the letter that csrc/python.c
+# A parameter's type, as the table writes it: the letter that csrc/convert.c
 # switches on, the C type of the trampoline's parameter, and the slot it goes to.
 TYPES = {
     "Tensor": ("T", "void *", "pointer"),
@@ -76,7 +76,7 @@ def trampolines() -> str:
         definition, pointer = c_limits(operator.name, [name for _, name in operator.parameters])
         limits.append(definition)
         table.append(f'{{"{operator.name}", "{kinds}", {pointer}}},')
-    lines = ['#include "softnpu.h"', *limits, *_SECOND_PHASE]
+    lines = ['#include "operator.h"', *limits, *_SECOND_PHASE]
     lines += ["static const softnpu_operator table[] = {", *table, "};"]
     for index, operator in enumerate(operators().values()):
         lines += _trampoline(index, operator)

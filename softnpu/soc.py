@@ -31,7 +31,7 @@ PRODUCTS = {
 
 DEFAULT_MEMORY = 16 << 30
 MOST_MEMORY = 1 << 47  # what a process can address
-MOST_DEVICES = 16  # SOFTNPU_MAX_DEVICES in csrc/softnpu.h
+MOST_DEVICES = 16  # SOFTNPU_MAX_DEVICES in csrc/device.h
 
 
 def soc_name() -> str:

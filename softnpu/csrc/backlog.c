@@ -7,7 +7,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "stream.h"
+#include "backlog.h"
+#include "error.h"
+#include "interpreter.h"
+#include "interrupt.h"
+#include "lock.h"
+#include "pool.h"
 
 enum { BACKLOG = 1024 }; /* a launch into a full stream waits, as on a chip; not the queue thread */
 

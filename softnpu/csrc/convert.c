@@ -2,7 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "convert.h"
+#include "handle.h"
+#include "interpreter.h"
 #include "python.h"
+#include "signature.h"
 
 /* DLPack, the interchange format for tensors that torch reads without a copy. */
 typedef struct managed_tensor {
@@ -17,6 +21,12 @@ typedef struct managed_tensor {
     void (*deleter)(struct managed_tensor *);
     int64_t shape_and_strides[];
 } managed_tensor;
+
+static object *from_dlpack; /* torch's importer of DLPack capsules */
+
+bool softnpu_convert_start(object *bridge) {
+    return (from_dlpack = PyObject_GetAttrString(bridge, "from_dlpack")) != NULL;
+}
 
 static void drop_managed(managed_tensor *tensor) { free(tensor); }
 
@@ -38,8 +48,8 @@ static void dlpack_type(int dtype, uint8_t *code, uint8_t *bits) {
 
 static object *as_tensor(const softnpu_tensor *tensor) {
     if (!tensor || tensor->handle.magic != MAGIC_TENSOR) {
-        Py_IncRef(none);
-        return none;
+        Py_IncRef(softnpu_none);
+        return softnpu_none;
     }
     uint8_t code, bits;
     dlpack_type(tensor->dtype, &code, &bits);
@@ -87,8 +97,8 @@ static double bfloat_to_double(uint16_t value) {
 
 static object *as_number(const softnpu_scalar *scalar) {
     if (!scalar || scalar->handle.magic != MAGIC_SCALAR) {
-        Py_IncRef(none);
-        return none;
+        Py_IncRef(softnpu_none);
+        return softnpu_none;
     }
     union {
         uint8_t bytes[16];
@@ -136,8 +146,8 @@ static object *as_number(const softnpu_scalar *scalar) {
     case 27:
         return PyFloat_FromDouble(bfloat_to_double(value.u16));
     default:
-        Py_IncRef(none);
-        return none;
+        Py_IncRef(softnpu_none);
+        return softnpu_none;
     }
 }
 
@@ -158,8 +168,8 @@ static object *item_of(const softnpu_array *array, uint64_t i, char kind) {
 
 static object *as_tuple(const softnpu_array *array, char kind) {
     if (!array || array->handle.magic != MAGIC_ARRAY) {
-        Py_IncRef(none);
-        return none;
+        Py_IncRef(softnpu_none);
+        return softnpu_none;
     }
     object *tuple = PyTuple_New((intptr_t)array->length);
     for (uint64_t i = 0; i < array->length; i++) {

@@ -4,7 +4,9 @@
  * another shape a new one, and then writes elsewhere. And what overlaps must be the same. */
 #include <string.h>
 
-#include "python.h"
+#include "direct.h"
+#include "handle.h"
+#include "signature.h"
 
 typedef struct {
     const char *start, *end;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "softnpu.h"
+#include "error.h"
 
 enum { MESSAGE_SIZE = 16384 };
 

@@ -1,7 +1,12 @@
 /* Events: a place in a stream, and the time at which it was reached. */
 #include <time.h>
 
+#include "backlog.h"
+#include "error.h"
+#include "pool.h"
 #include "stream.h"
+
+enum { MAGIC_EVENT = 0x5645534e };
 
 typedef struct {
     softnpu_handle handle;

@@ -9,7 +9,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "softnpu.h"
+#include "blocks.h"
+#include "guard.h"
+#include "operator.h"
 
 static struct sigaction before;
 

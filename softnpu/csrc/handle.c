@@ -2,7 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "softnpu.h"
+#include "blocks.h"
+#include "device.h"
+#include "error.h"
+#include "handle.h"
+#include "pool.h"
 
 int softnpu_bits(int dtype) {
     static const uint8_t bits[] = {

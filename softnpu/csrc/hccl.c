@@ -4,7 +4,7 @@
  * would wait for the first one until their timeout. */
 #include <string.h>
 
-#include "softnpu.h"
+#include "error.h"
 
 enum { HCCL_SUCCESS = 0, HCCL_E_NOT_SUPPORT = 5 };
 

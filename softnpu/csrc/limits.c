@@ -6,7 +6,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "softnpu.h"
+#include "error.h"
+#include "handle.h"
+#include "limits.h"
+#include "signature.h"
+
+static int product; /* that is emulated */
+
+void softnpu_set_product(int emulated) { product = emulated; }
 
 static const char *const products[SOFTNPU_PRODUCTS] = {"A2", "A3", "950DT"};
 
@@ -56,7 +63,7 @@ static aclError refuse_dtype(const softnpu_operator *op, const char *name, int d
         }
     }
     snprintf(why + length - 1, sizeof why - (size_t)length + 1, "] on %s",
-             products[softnpu_product()]);
+             products[product]);
     return refuse(ACLNN_ERR_PARAM_INVALID, op, why);
 }
 
@@ -78,7 +85,7 @@ static aclError check_tensor(const softnpu_operator *op, const softnpu_limit *li
     if (!tensor || !limit->ranks) {
         return ACL_SUCCESS; /* absent, or not in the document */
     }
-    uint64_t accepted = limit->dtypes[softnpu_product()];
+    uint64_t accepted = limit->dtypes[product];
     if (accepted && !(accepted >> (tensor->dtype & 63) & 1)) {
         return refuse_dtype(op, limit->parameter, tensor->dtype, accepted);
     }
@@ -114,9 +121,9 @@ aclError softnpu_check_limits(const softnpu_operator *op, const softnpu_slot *sl
     if (!limits) {
         return ACL_SUCCESS;
     }
-    if (!(limits->products >> softnpu_product() & 1)) {
+    if (!(limits->products >> product & 1)) {
         char why[128];
-        snprintf(why, sizeof why, "not supported on %s", products[softnpu_product()]);
+        snprintf(why, sizeof why, "not supported on %s", products[product]);
         return refuse(ACLNN_ERR_PARAM_INVALID, op, why);
     }
     if (limits->first_required && !slots[0].pointer) {

@@ -3,7 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backlog.h"
+#include "error.h"
+#include "handle.h"
+#include "kernel.h"
+#include "limits.h"
+#include "operator.h"
+#include "pool.h"
+#include "signature.h"
 #include "stream.h"
+
+enum { MAGIC_EXECUTOR = 0x5845534e };
 
 typedef struct {
     softnpu_handle handle;
@@ -86,7 +96,7 @@ EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const 
     if (!workspace_size || !result) {
         return softnpu_fail(ACLNN_ERR_PARAM_NULLPTR, "softnpu: %s: a result pointer is null", op->name);
     }
-    if (!softnpu_python_has_kernel(op, index)) {
+    if (!softnpu_has_kernel(op, index)) {
         return softnpu_fail(ACLNN_ERR_NO_KERNEL,
                             "softnpu has no kernel for the operator %s. This says nothing about a "
                             "chip. Add one in softnpu/kernels (see softnpu/README.md).",
@@ -127,7 +137,7 @@ EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const 
 static aclError run(softnpu_task *task) {
     executor *ready = task->handle;
     last_operator = ready->op->name;
-    return softnpu_python_call(ready->op, ready->index, ready->slots);
+    return softnpu_call_kernel(ready->op, ready->index, ready->slots);
 }
 
 /* Again what was checked in the first phase: memory may have been freed since. */

@@ -8,24 +8,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "softnpu.h"
+#include "error.h"
+#include "lock.h"
+#include "pool.h"
 
-enum { SLOT = SOFTNPU_SLOT_BYTES, SLOTS = 1 << 20 };
+enum { SLOT = 256, SLOTS = 1 << 20 };
 
 static char *first; /* the range; its pages come into being when they are touched */
 static size_t made; /* slots that were ever used */
 static size_t live;
 static softnpu_handle *oldest_free, *newest_free;
-
-/* One lock for handles, memory and streams: each is held for moments, and a fork must find
- * them all in order. */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-
-void softnpu_lock(void) { pthread_mutex_lock(&lock); }
-void softnpu_unlock(void) { pthread_mutex_unlock(&lock); }
-void softnpu_wait(void) { pthread_cond_wait(&changed, &lock); }
-void softnpu_notify(void) { pthread_cond_broadcast(&changed); }
 
 static bool left_behind; /* a child of a process that had used the device */
 

@@ -4,7 +4,7 @@
 #ifndef SOFTNPU_PYTHON_H
 #define SOFTNPU_PYTHON_H
 
-#include "softnpu.h"
+#include <stdint.h>
 
 typedef struct object object;
 #define PYTHON extern __attribute__((weak))
@@ -37,6 +37,7 @@ PYTHON void PyException_SetTraceback(object *, object *);
 PYTHON int PyThreadState_SetAsyncExc(unsigned long, object *);
 PYTHON unsigned long PyThread_get_thread_ident(void);
 PYTHON int PyErr_SetInterruptEx(int);
+PYTHON int PyErr_CheckSignals(void);
 PYTHON int Py_AddPendingCall(int (*)(void *), void *);
 PYTHON object *PyTuple_New(intptr_t);
 PYTHON int PyTuple_SetItem(object *, intptr_t, object *);
@@ -58,35 +59,10 @@ PYTHON object *Py_BuildValue(const char *, ...);
 PYTHON void Py_DecRef(object *);
 PYTHON void Py_IncRef(object *);
 
-/* torch's importer of DLPack capsules, and Python's None. */
-extern object *from_dlpack, *none;
-
 static inline void forget(object *value) {
     if (value) {
         Py_DecRef(value);
     }
 }
-
-/* An argument of an operator as a Python object, by the letter of its kind; NULL and a Python
- * error where that fails. (convert.c) */
-object *softnpu_as_argument(softnpu_slot slot, char kind);
-
-/* What a thread brings into Python, given back when it leaves. (shield.c) */
-typedef struct {
-    int lock_state;
-    object *dynamo;
-} softnpu_visit;
-softnpu_visit softnpu_begin_visit(void);
-void softnpu_end_visit(softnpu_visit visit);
-
-/* Makes the shield ready; false and a Python error where that fails. (shield.c) */
-bool softnpu_shield_start(object *bridge);
-
-/* Calls a kernel shielded from the caller's state; NULL and a Python error where it raises.
- * (shield.c) */
-object *softnpu_call_shielded(object *kernel, object *arguments, object *keywords);
-
-/* Whether a pointwise function may write into the output, by out=. (direct.c) */
-bool softnpu_tensors_agree(const softnpu_operator *op, const softnpu_slot *slots, intptr_t out);
 
 #endif

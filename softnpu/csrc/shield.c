@@ -3,7 +3,9 @@
  * None of it may reach the torch calls that a kernel makes, so each call is shielded. */
 #include <stdlib.h>
 
+#include "interpreter.h"
 #include "python.h"
+#include "shield.h"
 
 /* Torch's two guards, and their methods, found once: a guard can be entered again after it was
  * left, by any thread. A kernel gives up the interpreter lock, so there is one shield for each
@@ -15,48 +17,11 @@ typedef struct shield {
 
 static shield *idle; /* under the interpreter lock */
 static object *make_shield, *no_arguments, *no_exception;
-static object *set_eval_frame; /* Dynamo's switch for this thread: returns what was there */
-
-object *none; /* see python.h */
-
-/* Dynamo traces each Python function that compiled code calls; not the kernels', nor the imports
- * that come before the first. Its switch is there though Dynamo was never imported. */
-static void find_switch(void) {
-    none = Py_BuildValue("");
-    object *dynamo = PyImport_ImportModule("torch._C._dynamo.eval_frame");
-    set_eval_frame = dynamo ? PyObject_GetAttrString(dynamo, "set_eval_frame") : NULL;
-    forget(dynamo);
-    PyErr_Clear();
-}
-
-/* A thread that Python does not know keeps one thread state for good: making and deleting one at
- * every call costs more than a small kernel. */
-softnpu_visit softnpu_begin_visit(void) {
-    bool foreign = !PyGILState_GetThisThreadState();
-    softnpu_visit visit = {.lock_state = PyGILState_Ensure()};
-    if (foreign) {
-        PyEval_SaveThread();
-        visit.lock_state = PyGILState_Ensure();
-    }
-    if (!none) {
-        find_switch();
-    }
-    visit.dynamo = set_eval_frame ? PyObject_CallFunctionObjArgs(set_eval_frame, none, NULL) : NULL;
-    return visit;
-}
-
-void softnpu_end_visit(softnpu_visit visit) {
-    if (visit.dynamo && visit.dynamo != none) {
-        forget(PyObject_CallFunctionObjArgs(set_eval_frame, visit.dynamo, NULL));
-    }
-    forget(visit.dynamo);
-    PyGILState_Release(visit.lock_state);
-}
 
 bool softnpu_shield_start(object *bridge) {
     make_shield = PyObject_GetAttrString(bridge, "make_shield");
     no_arguments = PyTuple_New(0);
-    no_exception = Py_BuildValue("(OOO)", none, none, none);
+    no_exception = Py_BuildValue("(OOO)", softnpu_none, softnpu_none, softnpu_none);
     return make_shield && no_arguments && no_exception;
 }
 

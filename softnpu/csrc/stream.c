@@ -1,7 +1,14 @@
 /* Streams: their handles, and the calls that name one. What waits in them: backlog.c. */
 #include <stdlib.h>
 
+#include "backlog.h"
+#include "device.h"
+#include "error.h"
+#include "lock.h"
+#include "pool.h"
 #include "stream.h"
+
+enum { MAGIC_STREAM = 0x5453534e };
 
 static softnpu_stream *all;
 static softnpu_stream *own[SOFTNPU_MAX_DEVICES]; /* the stream that NULL names */
@@ -95,6 +102,26 @@ static aclError synchronize(int device, bool take_error) {
 aclError softnpu_synchronize_device(int device) { return synchronize(device, true); }
 
 aclError softnpu_synchronize_all(void) { return synchronize(-1, false); }
+
+EXPORT aclError aclrtSynchronizeDevice(void) {
+    if (softnpu_current_device() < 0) {
+        return softnpu_fail(ACL_ERROR_RT_CONTEXT_NULL, "no device was set in this thread");
+    }
+    return softnpu_synchronize_device(softnpu_current_device());
+}
+
+EXPORT aclError aclrtSynchronizeDeviceWithTimeout(int32_t milliseconds) {
+    (void)milliseconds;
+    return aclrtSynchronizeDevice();
+}
+
+EXPORT aclError aclrtResetDevice(int32_t device) {
+    if (device == softnpu_current_device()) {
+        softnpu_synchronize_device(device);
+        softnpu_leave_device();
+    }
+    return ACL_SUCCESS;
+}
 
 EXPORT aclError aclrtCreateStream(void **result) {
     if (!result) {

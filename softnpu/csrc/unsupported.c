@@ -1,6 +1,9 @@
 /* What torch_npu links against but the software NPU does not emulate. Each of
  * these exists, because the wheel does not load without it, and fails by name. */
-#include "softnpu.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
 
 #define UNSUPPORTED(name)                                                                       \
     EXPORT aclError name(void) {                                                                \

@@ -8,7 +8,7 @@ import pytest
 import torch
 from programs import run
 
-from softnpu.bench import cases, openreg
+from tools.bench import cases, openreg
 
 
 @pytest.mark.parametrize("name", cases.CASES)
@@ -45,7 +45,7 @@ def test_the_parts_of_a_multiply_make_up_the_whole():
     done = run(
         """
         import torch
-        from softnpu.bench.phases import phases
+        from tools.bench.phases import phases
         parts = phases(0.2)
         whole = parts.pop("whole")
         assert all(part > 0 for part in parts.values()), parts

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from softnpu.collect_host import accepted_dtypes, with_host_code
-from softnpu.collect_limits import ranks_in, read
-from softnpu.limits import limits_text
+from tools.collect_host import accepted_dtypes, with_host_code
+from tools.collect_limits import limits_text, ranks_in, read
 
 DOCUMENT = """
 # aclnnBake

@@ -28,7 +28,7 @@ def installed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("packaging")
     checkout = folder / "checkout"
     # The folders that must stay out are part of it.
-    for name in ("softnpu", "npudocs", "tests"):
+    for name in ("softnpu", "npudocs", "tests", "tools"):
         shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "LICENSE", "README.md", "conf.py", "noxfile.py"):
         shutil.copy(ROOT / name, checkout)

@@ -37,6 +37,7 @@ try:
 """
 MODES = {"at once": {}, "backlog": {"SOFTNPU_ASYNC": "1"}, "queue": {"TASK_QUEUE_ENABLE": "2"}}
 modes = pytest.mark.parametrize("mode", MODES)
+WAIT = {"SOFTNPU_SIGNALS": "1"}  # the program's own handlers wait for the kernel, as Ctrl-C does
 
 
 @modes
@@ -138,6 +139,7 @@ torch.erfinv(x)
 torch.npu.synchronize()
 """,
         check=False,
+        **WAIT,
         **MODES[mode],
     )
     assert done.returncode == 3, done.stderr
@@ -167,6 +169,7 @@ except TooLong:
 assert signal.signal(signal.SIGINT, signal.SIG_DFL) is handler
 assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
 """,
+        **WAIT,
         **MODES[mode],
     )
     assert done.stdout == "too long\n"
@@ -208,8 +211,40 @@ for number, wrong in ((signal.SIGKILL, handler), (signal.SIGTERM, "text"), (999,
 assert signal.getsignal(signal.SIGTERM) is handler
 signal.raise_signal(signal.SIGTERM)
 assert came == [False, False], came
-"""
+""",
+        **WAIT,
     )
+
+
+@modes
+def test_unasked_the_programs_own_handler_comes_at_once_and_signal_is_pythons_own(mode):
+    """What it raises follows the error of the operator."""
+    done = run(
+        """
+import signal
+before = signal.signal, signal.getsignal
+"""
+        + SIGNAL
+        + """
+class TooLong(BaseException):
+    pass
+
+def handler(*_):
+    raise TooLong
+
+assert (signal.signal, signal.getsignal) == before
+assert signal.signal(signal.SIGINT, handler) is signal.default_int_handler
+assert signal.getsignal(signal.SIGINT) is handler
+"""
+        + FAILS
+        + """
+except TooLong as error:
+    print(error.__context__)
+assert (x + 1).tolist() == [1, 1]
+""",
+        **MODES[mode],
+    )
+    assert "a signal handler raised TooLong inside the kernel" in done.stdout
 
 
 @modes
@@ -226,6 +261,7 @@ except pytest.fail.Exception as error:
     print(error)
 assert (x + 1).tolist() == [1, 1]
 """,
+        **WAIT,
         **MODES[mode],
     )
     assert done.stdout == "took too long\n"

@@ -1,8 +1,8 @@
-/* The functions that the harness calls by name; softnpu.h has the types. */
+/* The functions that the harness calls by name; handle.h has the types. */
 #ifndef FUZZ_ACL_H
 #define FUZZ_ACL_H
 
-#include "softnpu.h"
+#include "handle.h"
 
 softnpu_array *aclCreateBoolArray(const bool *items, uint64_t length);
 softnpu_array *aclCreateFloatArray(const float *items, uint64_t length);

@@ -21,7 +21,7 @@ from softnpu import build, operators
 
 HERE = Path(__file__).parent
 COMMON = ("-std=gnu11", "-g", "-Wall", "-Wextra", "-fno-omit-frame-pointer")
-INCLUDE = (f"-I{HERE}", f"-I{HERE.parents[2] / 'softnpu' / 'csrc'}")
+INCLUDE = ("-iquote", str(HERE), "-iquote", str(build.HERE / "csrc"))
 UNDEFINED = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 ADDRESS = ("-O1", "-fsanitize=address", *UNDEFINED)
 LEAK = ("-O1", "-fsanitize=leak", *UNDEFINED)

@@ -79,7 +79,7 @@ def exported(compiler: str = "cc") -> dict[str, tuple[str, list[tuple[str, str]]
     """All exported functions: name to result type and ``(type, name)`` parameters."""
     found = {}
     for source in build.SOURCES:
-        words = [compiler, "-E", "-P", f"-I{source.parent}", str(source)]
+        words = [compiler, "-E", "-P", str(source)]
         text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         for match in EXPORTED.finditer(text):
             result = match["result"].strip().replace("aclError", "int")

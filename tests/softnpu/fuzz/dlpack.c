@@ -1,8 +1,8 @@
 /* The tensors that a kernel gets: each must lie inside one live block of device memory. */
 #include <string.h>
 
+#include "blocks.h"
 #include "fake_python.h"
-#include "softnpu.h"
 #include "values.h"
 
 /* DLManagedTensor, as its public header lays it out. */

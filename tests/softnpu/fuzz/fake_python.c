@@ -118,6 +118,7 @@ int Py_AddPendingCall(int (*call)(void *), void *value) {
 int PyThreadState_SetAsyncExc(unsigned long thread, object *type) { return (void)thread, (void)type, 1; }
 unsigned long PyThread_get_thread_ident(void) { return 1; }
 int PyErr_SetInterruptEx(int number) { return (void)number, 0; }
+int PyErr_CheckSignals(void) { return 0; }
 void PyException_SetTraceback(object *value, object *trace) { (void)value, (void)trace; }
 int PyErr_ExceptionMatches(object *type) {
     static unsigned errors;

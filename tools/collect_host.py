@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from .limits import DTYPES, PRODUCTS, Limits, parse_limit
+from softnpu.limits import DTYPES, PRODUCTS, Limits, parse_limit
 
 REPOSITORIES = ("ops-math", "ops-nn", "ops-cv", "ops-transformer")
 

@@ -1,4 +1,4 @@
-"""``python -m softnpu.bench``: what the software NPU costs, as ratios to CPU eager.
+"""``python -m tools.bench``: what the software NPU costs, as ratios to CPU eager.
 
 Each line is measured on both devices in the same run, so that the ratio means
 something though the seconds belong to one machine on one day.

@@ -1,6 +1,6 @@
-"""Makes `limits.tsv` from CANN's operator documents; for a maintainer, not used at run time.
+"""Makes softnpu's `limits.tsv` from CANN's operator documents.
 
-    python -m softnpu.collect_limits FOLDER
+    python -m tools.collect_limits FOLDER
 
 FOLDER has git checkouts of ops-math, ops-nn, ops-cv and ops-transformer. Reading is
 lenient: what a document leaves open, or says in a sentence that is no plain list of
@@ -15,8 +15,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from .collect_host import REPOSITORIES, host_sources, places, with_host_code
-from .limits import (
+from softnpu.limits import (
     ALL_RANKS,
     DTYPES,
     FORMATS,
@@ -24,9 +23,11 @@ from .limits import (
     TABLE,
     Limit,
     Limits,
-    limits_text,
+    limit_text,
 )
-from .operators import operators
+from softnpu.operators import operators
+
+from .collect_host import REPOSITORIES, host_sources, places, with_host_code
 
 # What the documents call a product: in `npu="..."` comments, and in sentences.
 NPU = {"A2": "910b", "A3": "A3", "950DT": "950"}
@@ -261,6 +262,13 @@ def read(text: str, operator: str, names: list[str], document: str) -> Limits:
 def documents(folder: Path) -> dict[str, Path]:
     """The document of each operator; a repository's `experimental` folder has none."""
     return places(folder, "docs/*.md", r"^#+\s*`?(acl\w+?)GetWorkspaceSize")
+
+
+def limits_text(limits: Limits) -> str:
+    """An operator's line of the table."""
+    parameters = "; ".join(limit_text(name, limit) for name, limit in limits.parameters.items())
+    products = "+".join(limits.products)
+    return "\t".join((limits.operator, limits.known, products, limits.document, parameters))
 
 
 def main(folder: Path) -> None:

@@ -1,72 +1,30 @@
-/* The bridge to the kernels, which are Python functions. */
+/* The way from an operator to its kernel, which is a Python function. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "convert.h"
+#include "direct.h"
+#include "error.h"
+#include "handle.h"
+#include "interpreter.h"
+#include "interrupt.h"
+#include "kernel.h"
 #include "python.h"
+#include "shield.h"
+#include "signature.h"
 
 enum { MAX_OPERATORS = 4096 };
 
 /* softnpu.bridge's functions of these names */
 static object *find_kernel, *explain, *flat_shapes;
-object *from_dlpack; /* see python.h */
 
 /* What find_kernel gives at an operator's first call: the kernel; the pointwise function that it
  * is made of, or None; whether its output is the first parameter and an input too, or the last. */
 static object *kernels[MAX_OPERATORS];
 static object *out_name;
-
-static __thread int inside;    /* kernels that this thread runs: one in another's signal handler */
-static __thread uint64_t deferred; /* signals, until the kernel and the backlog are done */
-
-/* What ended a kernel, since it was delivered last, and is no error of the kernel's: a SystemExit,
- * or pytest's failure, raised by a signal handler inside it. */
-static __thread object *interrupt;
-
-bool softnpu_inside_kernel(void) { return inside > 0; }
-
-/* For softnpu/signals.py: whether this signal comes again, after the kernel. */
-EXPORT int softnpu_defer_signal(int number) {
-    uint64_t signal = UINT64_C(1) << (number - 1);
-    bool defer = inside > 0 && !(deferred & signal);
-    deferred = defer ? deferred | signal : deferred & ~signal;
-    return defer;
-}
-
-static int raise_again(void *exception) {
-    object *type = PyObject_Type(exception);
-    PyErr_SetObject(type, exception);
-    forget(type), forget(exception);
-    return -1;
-}
-
-void softnpu_deliver_interrupt(void) {
-    if (inside) {
-        return;
-    }
-    for (int number = 1; deferred; number++, deferred >>= 1) {
-        if (deferred & 1) {
-            PyErr_SetInterruptEx(number);
-        }
-    }
-    object *given = interrupt;
-    if (!given) {
-        return;
-    }
-    interrupt = NULL;
-    if (getpid() == syscall(SYS_gettid)) {
-        interrupt = softnpu_call_later(raise_again, given) ? NULL : given;
-        return;
-    }
-    int lock_state = PyGILState_Ensure(); /* pending calls are the main thread's */
-    object *type = PyObject_Type(given);
-    PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), type);
-    forget(type), forget(given);
-    PyGILState_Release(lock_state);
-}
 
 /* Keeps the message of the Python error for the caller. */
 static aclError python_error(const char *what) {
@@ -75,46 +33,28 @@ static aclError python_error(const char *what) {
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
     object *text =
-        explain ? PyObject_CallFunctionObjArgs(explain, value, trace ? trace : none, NULL)
+        explain ? PyObject_CallFunctionObjArgs(explain, value, trace ? trace : softnpu_none, NULL)
                 : PyObject_Repr(value);
     object *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
     const char *message = bytes ? PyBytes_AsString(bytes) : "unknown error";
     softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: %s", what, message);
-    if (!of_kernel && value && !interrupt) {
-        /* An AscendCL call can only fail; this comes again after it, to the program. */
-        if (trace) {
-            PyException_SetTraceback(value, trace);
-        }
-        Py_IncRef(value);
-        interrupt = value;
+    if (!of_kernel && value) {
+        softnpu_keep_interrupt(value, trace);
     }
     forget(bytes), forget(text), forget(type), forget(value), forget(trace);
     PyErr_Clear();
     return ACLNN_ERR_RUNTIME;
 }
 
-static bool python_is_there(void) { return Py_IsInitialized && Py_IsInitialized(); }
-
-void *softnpu_leave_python(void) {
-    return python_is_there() && PyGILState_Check() ? PyEval_SaveThread() : NULL;
-}
-
-void softnpu_return_to_python(void *state) {
-    if (state) {
-        PyEval_RestoreThread(state);
-    }
-}
-
-aclError softnpu_python_start(void) {
-    if (!python_is_there()) {
+aclError softnpu_kernels_start(void) {
+    if (!softnpu_python_is_there()) {
         return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: the kernels need a Python interpreter");
     }
     softnpu_visit visit = softnpu_begin_visit();
     aclError code = ACL_SUCCESS;
     out_name = PyUnicode_FromString("out");
     object *bridge = PyImport_ImportModule("softnpu.bridge");
-    if (!bridge || !softnpu_shield_start(bridge) ||
-        !(from_dlpack = PyObject_GetAttrString(bridge, "from_dlpack")) ||
+    if (!bridge || !softnpu_shield_start(bridge) || !softnpu_convert_start(bridge) ||
         !(find_kernel = PyObject_GetAttrString(bridge, "find_kernel")) ||
         !(flat_shapes = PyObject_GetAttrString(bridge, "flat_shapes")) ||
         !(explain = PyObject_GetAttrString(bridge, "explain"))) {
@@ -126,12 +66,6 @@ aclError softnpu_python_start(void) {
     return code;
 }
 
-bool softnpu_call_later(int (*function)(void *), void *argument) {
-    return python_is_there() && Py_AddPendingCall(function, argument) == 0;
-}
-
-bool softnpu_is_python_thread(void) { return python_is_there() && PyGILState_GetThisThreadState(); }
-
 static char *names; /* of the operators with a kernel, each between line ends */
 
 /* Called by softnpu/bridge.py while aclInit runs. */
@@ -141,7 +75,7 @@ EXPORT void softnpu_kernel_names(const char *lines) {
 }
 
 /* Answered without Python: torch_npu's queue thread asks, which must not wait for its lock. */
-bool softnpu_python_has_kernel(const softnpu_operator *op, int index) {
+bool softnpu_has_kernel(const softnpu_operator *op, int index) {
     enum { UNKNOWN, YES, NO };
     static char answers[MAX_OPERATORS];
     if (index < 0 || index >= MAX_OPERATORS || !names) {
@@ -213,7 +147,7 @@ static object *call_kernel(object *function, const softnpu_operator *op,
     object *arguments = as_arguments(op, slots, (intptr_t)strlen(op->kinds));
     object *result = arguments ? softnpu_call_shielded(function, arguments, NULL) : NULL;
     forget(arguments);
-    if (result && result != none) {
+    if (result && result != softnpu_none) {
         object *flat = PyObject_CallFunctionObjArgs(flat_shapes, function, result, NULL);
         forget(result);
         if (flat) {
@@ -226,20 +160,20 @@ static object *call_kernel(object *function, const softnpu_operator *op,
 
 static aclError call(const softnpu_operator *op, int index, const softnpu_slot *slots) {
     softnpu_visit visit = softnpu_begin_visit();
-    inside++;
+    softnpu_enter_kernel();
     object *found = kernel_of(op, index), *result = NULL;
     if (found) {
         object *function = PyTuple_GetItem(found, 1);
         intptr_t last = (intptr_t)strlen(op->kinds) - 1;
         bool in_place = PyObject_IsTrue(PyTuple_GetItem(found, 2)) == 1;
         intptr_t inputs = in_place ? last + 1 : last, place = in_place ? 0 : last;
-        result = function != none && softnpu_tensors_agree(op, slots, place)
+        result = function != softnpu_none && softnpu_tensors_agree(op, slots, place)
                      ? call_pointwise(function, op, slots, inputs, place)
                      : call_kernel(PyTuple_GetItem(found, 0), op, slots);
     }
     aclError code = result ? ACL_SUCCESS : python_error(op->name);
     forget(result);
-    inside--;
+    softnpu_leave_kernel();
     softnpu_end_visit(visit);
     return code;
 }
@@ -253,8 +187,8 @@ static void stay(void *unused) {
     }
 }
 
-aclError softnpu_python_call(const softnpu_operator *op, int index, const softnpu_slot *slots) {
-    if (!python_is_there()) {
+aclError softnpu_call_kernel(const softnpu_operator *op, int index, const softnpu_slot *slots) {
+    if (!softnpu_python_is_there()) {
         return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: %s: the interpreter has ended", op->name);
     }
     aclError code;

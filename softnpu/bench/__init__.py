@@ -1,1 +1,0 @@
-"""What the software NPU costs: ``python -m softnpu.bench``."""

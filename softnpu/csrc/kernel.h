@@ -1,0 +1,14 @@
+/* Calls of the kernels, which are Python functions. */
+#ifndef SOFTNPU_KERNEL_H
+#define SOFTNPU_KERNEL_H
+
+#include <stdbool.h>
+
+#include "error.h"
+#include "signature.h"
+
+aclError softnpu_kernels_start(void);
+bool softnpu_has_kernel(const softnpu_operator *op, int index);
+aclError softnpu_call_kernel(const softnpu_operator *op, int index, const softnpu_slot *slots);
+
+#endif

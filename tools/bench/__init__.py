@@ -1,0 +1,1 @@
+"""What the software NPU costs: ``python -m tools.bench``."""

@@ -14,14 +14,15 @@ from npudocs.evidence.model import Claim, Entry, Mark, Record
 from npudocs.evidence.questions import Evidence
 
 Ran = list[tuple[Record, Entry]]
+# What two sources can disagree about.
+ABOUT = ("support", "dtypes", "parameter name", "a run on a chip")
 
 
 @dataclasses.dataclass(frozen=True)
 class Contradiction:
     """A claim, and what it cannot be right beside: another claim, a signature or a chip's record.
 
-    `about` is "support", "dtypes", "parameter name" or "a run on a chip"; `name` is the parameter or
-    the dtype.
+    `about` is one of `ABOUT`; `name` is the parameter or the dtype.
     """
 
     about: str

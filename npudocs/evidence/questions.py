@@ -16,9 +16,12 @@ from npudocs.evidence.model import PRODUCTS, VERSIONS, Claim, Entry, Mark, Recor
 # The order of the columns; other dtypes follow by name. The empty one is "any": not about a dtype.
 DTYPES = ("", "float16", "bfloat16", "float32", "float64")
 
-GONE = "the check no longer exists"
-CHANGED = "the check has changed since"
-OTHER_BUILD = "it ran with {name} {ran}, this site has {here}"
+# Why an entry is stale.
+REASONS = {
+    "gone": "the check no longer exists",
+    "changed": "the check has changed since",
+    "other build": "it ran with {name} {ran}, this site has {here}",
+}
 
 
 class Here(Protocol):
@@ -34,7 +37,7 @@ class Here(Protocol):
 
 
 class Reason(NamedTuple):
-    """Why an entry is stale: words in English, and the values to fill into them."""
+    """Why an entry is stale: one of `REASONS`, and the values to fill into it."""
 
     words: str
     values: dict[str, str]
@@ -75,8 +78,8 @@ class Evidence:
         """Why this entry is no longer about what is here now; None where it is."""
         here = self.digests.get(entry.check)
         if here is None:
-            return Reason(GONE, {})
-        return Reason(CHANGED, {}) if here != entry.source else self._other_build(record)
+            return Reason(REASONS["gone"], {})
+        return Reason(REASONS["changed"], {}) if here != entry.source else self._other_build(record)
 
     def _other_build(self, record: Record) -> Reason | None:
         """Whether this build has another torch or torch_npu of the record's very release."""
@@ -86,7 +89,7 @@ class Evidence:
             # "+cpu" names the place it comes from, not another torch.
             ran, here = (v.split("+")[0] for v in (record.where[name], getattr(self.here, name)))
             if ran != here:
-                return Reason(OTHER_BUILD, {"name": name, "ran": ran, "here": here})
+                return Reason(REASONS["other build"], {"name": name, "ran": ran, "here": here})
         return None
 
     def older_softnpu(self, record: Record) -> bool:

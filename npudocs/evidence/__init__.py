@@ -49,7 +49,7 @@ from npudocs.evidence.model import (
     release,
     short,
 )
-from npudocs.evidence.questions import Evidence, Reason, current_digests, spread
+from npudocs.evidence.questions import Evidence, Reason, current_digests, spread, unchanged
 from npudocs.evidence.sweep_records import SweepCell
 from npudocs.evidence.sweep_records import cells as sweep_cells
 from npudocs.evidence.sweep_records import counts as sweep_counts
@@ -62,5 +62,5 @@ __all__ = [
     "blob", "by_check", "changed_between", "check_schema", "claims", "contradictions",
     "current_digests", "differences", "digest", "explanations", "file_name", "first_line",
     "load_checked", "numbers", "problems", "product_of", "records", "refusal", "release", "sha256",
-    "short", "spread", "sweep_cells", "sweep_counts", "sweeps", "texts", "unrecorded",
+    "short", "spread", "sweep_cells", "sweep_counts", "sweeps", "texts", "unchanged", "unrecorded",
 ]  # fmt: skip

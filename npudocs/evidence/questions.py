@@ -153,6 +153,15 @@ def current_digests(
     return found
 
 
+def unchanged(record: Record, root: Path) -> bool:
+    """Whether every file of checks is still, byte for byte, the one that the evidence names."""
+    blobs = {entry.check: entry.blob for entry in record.entries}
+    return all(
+        (root / name).is_file() and files.blob((root / name).read_bytes()) == blob
+        for name, blob in blobs.items()
+    )
+
+
 def spread(pairs: Iterable[tuple[str, str]]) -> list[tuple[list[str], list[str]]]:
     """Versions and products in few words: the versions that have the same products together."""
     listed = set(pairs)

@@ -29,8 +29,8 @@ def write_record(
         check |= {key: getattr(entry, key) for key in ("source", "part", "dtype")}
         name = files.check_id(check)
         table["checks"][name] = check
-        # The first text of a digest stays: a text that differs in prose alone is as good.
-        table["sources"].setdefault(entry.source, entry.blob)
+        # The newest text of a digest stands for all; others differ from it in prose alone.
+        table["sources"][entry.source] = entry.blob
         if name in made["passed"] or name in made["others"]:
             raise EvidenceError(f"{' '.join(filter(None, entry.key))} ran twice")
         if entry.outcome == "passed":

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator
 
 import nox
 from nox.command import CommandFailed
@@ -31,6 +32,7 @@ PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 BUILDS = {"cpu": "torch=={}+cpu", "cuda": "torch==={}"}
 # What a shell may have set for another torch or device.
 FOREIGN = re.compile(r"ASCEND_|SOFTNPU_(SOC|DEVICES|MEMORY)|LD_PRELOAD|LD_LIBRARY_PATH|NPUDOCS_")
+CLEAN = {name: None for name in os.environ if FOREIGN.match(name)}
 ROOT, LOGS = evidence.ROOT, evidence.ROOT / "build" / "matrix"
 nox.options.sessions = []
 nox.options.envdir = "build/nox"
@@ -87,7 +89,7 @@ def pythons(session: nox.Session, python: str, build: str) -> None:
     text = re.sub(r"^torch==\S+$", torch, listed, flags=re.MULTILINE)
     (copy / "requirements.txt").write_text(text, encoding="utf-8")
     with session.chdir(copy):
-        session.run("make", "html", f"BASE_PYTHON={name}", external=True, env=own_environment())
+        session.run("make", "html", f"BASE_PYTHON={name}", external=True, env=CLEAN)
     shutil.rmtree(copy)
 
 
@@ -116,16 +118,18 @@ def recorded(version: str, product: str, known: list[evidence.Record]) -> bool:
     return False
 
 
-def each(session: nox.Session, version: str, left: list[str]):
+def each(session: nox.Session, version: str, left: list[str]) -> Iterator[tuple[str, str]]:
     """Yield each product, and why the environment of this version cannot be made or nothing."""
     if not left:
         session.skip("nothing is left to do")
-    # Alone: some releases ask for a local version of torch that PyPI does not have.
-    listed = ([f"torch=={version}"], ["--no-deps", f"torch_npu=={PACKAGES[version]}"])
-    listed += (["-r", "docs/requirements.txt"],)
-    steps = (step(session, "", "pip", "install", "--quiet", *words) for words in listed)
-    failed = next(filter(None, steps), "")
+    pip = ("pip", "install", "--quiet")
     try:
+        # Alone: some releases of torch_npu ask for a local version of torch that PyPI does not have.
+        failed = (
+            step(session, "", *pip, f"torch=={version}")
+            or step(session, "", *pip, "--no-deps", f"torch_npu=={PACKAGES[version]}")
+            or step(session, "", *pip, "-r", "docs/requirements.txt")
+        )
         yield from ((product, failed) for product in left)
     finally:
         shutil.rmtree(session.virtualenv.location, ignore_errors=True)
@@ -134,7 +138,7 @@ def each(session: nox.Session, version: str, left: list[str]):
 def step(session: nox.Session, product: str, *module: str) -> str:
     """Run a module in the session's environment; return how it failed, or nothing."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    variables = own_environment() | {"SOFTNPU_SOC": product or None, "SOFTNPU_FORCE": "1"}
+    variables = CLEAN | {"SOFTNPU_SOC": product or None, "SOFTNPU_FORCE": "1"}
     log = LOGS / f"{session.name}-{product or 'install'}.log"
     with log.open("w", encoding="utf-8") as output:
         try:
@@ -143,11 +147,6 @@ def step(session: nox.Session, product: str, *module: str) -> str:
             said = messages.last_lines(log.read_text(encoding="utf-8", errors="replace"))
             return f"{error.reason}\n{said}"
     return ""
-
-
-def own_environment() -> dict[str, str | None]:
-    """What takes a shell's own settings out of a command's environment."""
-    return {name: None for name in os.environ if FOREIGN.match(name)}
 
 
 def end(session: nox.Session, version: str, made: dict[str, str]) -> None:

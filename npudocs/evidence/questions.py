@@ -46,12 +46,12 @@ class Reason(NamedTuple):
 class Evidence:
     """All records and claims in a folder, and the answers that pages ask for.
 
-    `current` has the digest of each file of checks as it is now; a file that is not in it no longer
-    exists. It may be filled later than this is made.
+    `digests` has the digest of each file of checks as it is now; a file that is not in it no longer
+    exists. It may be set later, when all pages are read.
     """
 
-    def __init__(self, folder: Path, current: Mapping[str, str], here: Here) -> None:
-        self.folder, self.digests, self.here = folder, current, here
+    def __init__(self, folder: Path, root: Path, digests: Mapping[str, str], here: Here) -> None:
+        self.folder, self.root, self.digests, self.here = folder, root, digests, here
         self.records = files.records(folder)
         self.claims = sorted(files.claims(folder), key=_order)
         self.unrecorded = files.unrecorded(folder, self.records)

@@ -90,16 +90,16 @@ def _copy_sources(app: Sphinx, exception: Exception | None) -> None:
             path.unlink()
     folder = Path(app.outdir) / SOURCES
     shutil.rmtree(folder, ignore_errors=True)
-    for name, text in _texts(found, Path(app.confdir)).items():
+    for name, text in _texts(found).items():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.txt").write_bytes(text)
 
 
-def _texts(found: Evidence, root: Path) -> dict[str, bytes]:
+def _texts(found: Evidence) -> dict[str, bytes]:
     """The checks as they ran, by blob; without git's history some are missing."""
     if found not in _read:
         blobs = {entry.blob for record in found.records for entry in record.entries}
-        _read[found] = evidence.texts(root, blobs)
+        _read[found] = evidence.texts(found.root, blobs)
     return _read[found]
 
 
@@ -195,7 +195,7 @@ def _entries(app: Sphinx, docname: str, found: Evidence, record: Record) -> node
     body: list[nodes.row] = []
     for number, entry in enumerate(record.entries, 1):
         stale = cells.stale_words(found, record, entry)
-        there = entry.blob in _texts(found, Path(app.confdir))
+        there = entry.blob in _texts(found)
         body += _entry(app, docname, number, entry, stale, there)
     head = [tables.row("#", *map(say, ("check", "part", "dtype", "outcome", "seconds")))]
     return tables.table(head, body, [1, 5, 5, 2, 3, 1], "npudocs-entries")

@@ -97,7 +97,7 @@ def test_record_page_says_what_ran_where_and_when(site: Project) -> None:
     for anchor in ("cell-make-dual-float32", "item-3", "check-1", "check-2"):
         assert f'id="{anchor}"' in page
     assert "first\nsecond" in page
-    source = re.search(r'href="\.\./\.\./(evidence/sources/[0-9a-f]{40}\.py\.txt)"', page).group(1)
+    source = re.search(r'href="\.\./\.\./(evidence/sources/[0-9a-f]{40}\.txt)"', page).group(1)
     assert site.read(f"html/{source}") == (site.root / "examples/one.py").read_text()
 
 

@@ -25,7 +25,7 @@ def differences(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.N
     found = cells.of(app)
     try:
         explain = evidence.explanations(found.folder)
-    except ValueError as error:
+    except evidence.EvidenceError as error:
         problems.report(app, str(error), location=docname)
         explain = []
     made: list[nodes.Node] = []

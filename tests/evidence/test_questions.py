@@ -127,3 +127,19 @@ def test_differences_are_between_runs_of_the_same_source() -> None:
     assert group.outcomes == {"failed": [("2.7.1", "A2")], "passed": [("2.13.0", "A2")]}
     assert len(evidence.differences([old, new], [])) == 2
     assert evidence.changed_between([old, new]) == ["examples/1.py"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("pattern", "("), ("words", " "), ("source", ""), ("other", "x")]
+)
+def test_explanations_that_explain_nothing_are_refused(
+    tmp_path: Path, field: str, value: str
+) -> None:
+    assert evidence.explanations(tmp_path) == []
+    said = {"pattern": "x", "words": "y", "source": "z"}
+    path = tmp_path / "explanations.json"
+    path.write_text(json.dumps({"explanations": [said]}), encoding="utf-8")
+    assert evidence.explanations(tmp_path) == [evidence.Explanation(**said)]
+    path.write_text(json.dumps({"explanations": [{**said, field: value}]}), encoding="utf-8")
+    with pytest.raises(evidence.EvidenceError, match=r"explanations\.json: explanations\[0\]"):
+        evidence.explanations(tmp_path)

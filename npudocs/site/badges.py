@@ -18,8 +18,8 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from npudocs import evidence
+from npudocs.evidence import Evidence
 from npudocs.site import cells, languages, marks, parts, support_data, tables
-from npudocs.site.cells import Evidence
 from npudocs.site.words import say
 
 FOLDER = "badges"

@@ -7,44 +7,26 @@ that a run on a chip did not confirm.
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
-import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from npudocs.evidence import Claim, disagreements
+from npudocs import evidence
+from npudocs.evidence import Claim, Contradiction, Mark
 from npudocs.site import cells, marks, parts, tables
-from npudocs.site.cells import Evidence
 from npudocs.site.verifies import resolve
 from npudocs.site.words import say
 
-# What two sources can disagree about.
-ABOUT = ("support", "dtypes", "parameter name", "a run on a chip")
 
-
-@dataclasses.dataclass(frozen=True)
-class Side:
+class Side(NamedTuple):
     """What one side of a contradiction says, and who it is."""
 
     words: str
     who: str
     claim: Claim | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Contradiction:
-    """Two sides that cannot both be right."""
-
-    api: str
-    version: str
-    product: str
-    about: str
-    one: Side
-    other: Side
 
 
 def uri(app: Sphinx, docname: str, claim: Claim) -> str:
@@ -61,55 +43,28 @@ def anchor(claim: Claim) -> str:
     return cells.slug("claim", claim.source["title"])
 
 
-def contradictions(found: Evidence) -> list[Contradiction]:
-    """All of them, in the order of the claims."""
-    return [*_between_claims(found.claims), *_parameters(found.claims), *_with_chips(found)]
+def _parameters(api: str) -> tuple[str, ...] | None:
+    try:
+        return tuple(inspect.signature(resolve(api)).parameters)
+    except (LookupError, TypeError, ValueError):
+        return None
 
 
-def _between_claims(claims: list[Claim]) -> Iterator[Contradiction]:
-    for about, one, other in disagreements.between(claims):
-        yield Contradiction(one.api, one.version, one.product, about, _side(one), _side(other))
-
-
-def _parameters(claims: list[Claim]) -> Iterator[Contradiction]:
-    for claim in claims:
-        for name in re.findall(r"`(\w+)`仅支持|`(\w+)` supports only", claim.words):
-            try:
-                signature = inspect.signature(resolve(claim.api))
-            except (LookupError, TypeError, ValueError):
-                continue
-            wrong = next(filter(None, name))
-            if wrong not in signature.parameters:
-                real = ", ".join(f"`{parameter}`" for parameter in signature.parameters)
-                other = Side(
-                    say("the parameters are {names}").format(names=real),
-                    say("the signature in the installed torch"),
-                )
-                yield Contradiction(
-                    claim.api, claim.version, claim.product, "parameter name",
-                    Side(say("limits `{name}`").format(name=wrong), claim.source["title"], claim), other,
-                )  # fmt: skip
-
-
-def _with_chips(found: Evidence) -> Iterator[Contradiction]:
-    for claim in found.claims:
-        for dtype in claim.dtypes or ("",):
-            drawn, _ = found.api_cell(claim.api, claim.version, claim.product, dtype)
-            for mark in drawn:
-                denied = {"supported": ("failed", "partial"), "not supported": ("passed",)}
-                if mark.record.kind == "silicon" and mark.verdict in denied[claim.says]:
-                    ran = Side(
-                        f"{dtype or say('any dtype')}: {mark.words}",
-                        say("record {name}").format(name=mark.record.name),
-                    )
-                    yield Contradiction(
-                        claim.api,
-                        claim.version,
-                        claim.product,
-                        "a run on a chip",
-                        _side(claim),
-                        ran,
-                    )
+def _sides(found: Contradiction) -> tuple[Side, Side]:
+    other = found.other
+    if isinstance(other, Claim):
+        return _side(found.claim), _side(other)
+    if isinstance(other, Mark):
+        words = f"{found.name or say('any dtype')}: {cells.counts_words(other)}"
+        ran = Side(words, say("record {name}").format(name=other.record.name))
+        return _side(found.claim), ran
+    limits = say("limits `{name}`").format(name=found.name)
+    names = ", ".join(f"`{name}`" for name in other)
+    real = say("the parameters are {names}").format(names=names)
+    return (
+        Side(limits, found.claim.source["title"], found.claim),
+        Side(real, say("the signature in the installed torch")),
+    )
 
 
 def _side(claim: Claim) -> Side:
@@ -120,19 +75,18 @@ def _side(claim: Claim) -> Side:
 
 def contradiction_table(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
     """Both sides beside each other; the same disagreement in several versions is one row."""
-    groups: dict[tuple[str, ...], list[Contradiction]] = {}
-    for found in contradictions(cells.of(app)):
-        key = (found.api, found.about, found.one.words, found.other.words)
-        groups.setdefault(key, []).append(found)
+    groups: dict[tuple[str, ...], list[tuple[Claim, Side, Side]]] = {}
+    for found in evidence.contradictions(cells.of(app), _parameters):
+        one, other = _sides(found)
+        key = (found.claim.api, found.about, one.words, other.words)
+        groups.setdefault(key, []).append((found.claim, one, other))
     if not groups:
         return [nodes.paragraph(text=say("No two sources contradict each other."))]
     body = []
     for (api, about, _, _), group in groups.items():
-        where = cells.spread([(found.version, found.product) for found in group])
-        sides = [
-            _draw(app, docname, [getattr(f, name) for f in group]) for name in ("one", "other")
-        ]
-        name = nodes.literal(text=cells.short(api))
+        where = cells.spread((claim.version, claim.product) for claim, _, _ in group)
+        sides = [_draw(app, docname, [row[number] for row in group]) for number in (1, 2)]
+        name = nodes.literal(text=evidence.short(api))
         body.append(tables.row([name], f"{say(about)}; {where}", *sides))
     head = [tables.row("API", say("about"), say("one source says"), say("another says"))]
     return [tables.table(head, body, [2, 2, 4, 4], "npudocs-contradictions")]
@@ -186,7 +140,7 @@ def quotes(app: Sphinx, docname: str, claims: list[Claim], with_api: bool = True
         who = "report" if group[0].source["kind"] == "report" else "page"
         where = cells.spread([(claim.version, claim.product) for claim in group])
         said = nodes.block_quote("", tables.text(words))
-        name = [[nodes.literal(text=cells.short(api))]] if with_api else []
+        name = [[nodes.literal(text=evidence.short(api))]] if with_api else []
         mark = [marks.quotation(says, who)]
         row = tables.row(*name, mark, where, [said, _sources(app, docname, group)])
         body.append(row)

@@ -8,116 +8,24 @@ the check and its messages.
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import re
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from npudocs.evidence import Entry, Record
+from npudocs import evidence
+from npudocs.evidence import Difference, Entry, Record
 from npudocs.execute import problems
 from npudocs.site import cells, marks, parts, record_pages, tables
 from npudocs.site.words import say
-
-Ran = list[tuple[Record, Entry]]
-
-
-@dataclasses.dataclass(frozen=True)
-class Explanation:
-    """Words for the differences that match a pattern, and where they come from."""
-
-    pattern: str
-    words: str
-    source: str
-
-    def fits(self, ran: Ran) -> bool:
-        """Whether a check or one of its messages contains the pattern."""
-        texts = (f"{e.check} {e.part} {e.dtype}\n{e.message}" for _, e in ran)
-        return any(re.search(self.pattern, text) for text in texts)
-
-
-@dataclasses.dataclass
-class Group:
-    """Checks that end in the same way in the same versions and products, for the same reason."""
-
-    outcomes: dict[str, list[tuple[str, str]]]
-    explanation: Explanation | None
-    checks: list[Entry]
-    messages: dict[str, Ran]
-
-
-def explanations(folder: Path) -> list[Explanation]:
-    """Read the explanations; raises ValueError, naming the file, where it is malformed."""
-    path = folder / "explanations.json"
-    if not path.is_file():
-        return []
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))["explanations"]
-        read = [Explanation(**entry) for entry in found]
-        for explanation in read:
-            re.compile(explanation.pattern)
-    except (ValueError, KeyError, TypeError, re.error) as error:
-        raise ValueError(f"evidence/{path.name}: {error}") from error
-    for number, explanation in enumerate(read):
-        for field, value in dataclasses.asdict(explanation).items():
-            if not isinstance(value, str) or not value.strip():
-                raise ValueError(f"evidence/{path.name}: explanations[{number}].{field}: is empty")
-    return read
-
-
-def by_check(records: Iterable[Record]) -> list[Ran]:
-    """What became of each check: one list for a file, part, dtype and source."""
-    found: dict[tuple[str, ...], Ran] = {}
-    for record in records:
-        for entry in record.entries:
-            key = (entry.check, entry.part, entry.dtype, entry.source)
-            found.setdefault(key, []).append((record, entry))
-    return list(found.values())
-
-
-def differing(records: Iterable[Record], explain: list[Explanation]) -> list[Group]:
-    """The checks with different outcomes, grouped."""
-    groups: dict[Any, Group] = {}
-    for ran in by_check(records):
-        if len({entry.outcome for _, entry in ran}) == 1:
-            continue
-        explanation = next((one for one in explain if one.fits(ran)), None)
-        outcomes: dict[str, list[tuple[str, str]]] = {}
-        for record, entry in ran:
-            pairs = outcomes.setdefault(entry.outcome, [])
-            pairs.append((record.version, record.where["product"]))
-        places = tuple(sorted((outcome, *sorted(p)) for outcome, p in outcomes.items()))
-        firsts = tuple(sorted({first_line(e.message) for _, e in ran if e.message}))
-        key = (places, explanation or firsts)
-        group = groups.setdefault(key, Group(outcomes, explanation, [], {}))
-        group.checks.append(ran[0][1])
-        for record, entry in ran:
-            if entry.message:
-                group.messages.setdefault(first_line(entry.message), []).append((record, entry))
-    return list(groups.values())
-
-
-def first_line(message: str) -> str:
-    """The line of a message that says the most: the error of a traceback, else the first one."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    if not lines:
-        return ""
-    if any(line.startswith("Traceback ") for line in lines):
-        named = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Warning)\b", line)]
-        return named[-1] if named else lines[-1]
-    return lines[0]
 
 
 def differences(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
     """What differs, for each kind of record, and what passes nowhere."""
     found = cells.of(app)
     try:
-        explain = explanations(found.folder)
-    except ValueError as error:
+        explain = evidence.explanations(found.folder)
+    except evidence.EvidenceError as error:
         problems.report(app, str(error), location=docname)
         explain = []
     made: list[nodes.Node] = []
@@ -132,14 +40,14 @@ def differences(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.N
             )
             made.append(nodes.paragraph(text=words))
             continue
-        made += _drawn(app, docname, current, differing(current, explain))
+        made += _drawn(app, docname, current, evidence.differences(current, explain))
     return [*made, *record_pages.unrecorded(found)]
 
 
 def _drawn(
-    app: Sphinx, docname: str, current: list[Record], groups: list[Group]
+    app: Sphinx, docname: str, current: list[Record], groups: list[Difference]
 ) -> list[nodes.Node]:
-    total = by_check(current)
+    total = evidence.by_check(current)
     compared = sum(len(ran) > 1 for ran in total)
     pairs = [(record.version, record.where["product"]) for record in current]
     where = say("{number} records ({places})").format(
@@ -157,7 +65,7 @@ def _drawn(
         body = [_row(app, docname, group, _on(current)) for group in groups]
         head = [tables.row(*map(say, ("outcome", "checks", "messages and explanation")))]
         made.append(tables.table(head, body, [3, 4, 7], "npudocs-differences"))
-    if apart := _apart(total):
+    if apart := evidence.changed_between(current):
         words = say("Not compared, since the check was changed between the records: {checks}.")
         words = words.format(checks=", ".join(apart))
         made.append(nodes.paragraph(text=words))
@@ -166,7 +74,7 @@ def _drawn(
         words = say("{number} checks pass in none of the records:").format(number=len(never))
         made.append(nodes.paragraph(text=words))
         body = [
-            tables.row(_checks([ran[0][1]]), tables.text(first_line(ran[0][1].message)))
+            tables.row(_checks([ran[0][1]]), tables.text(evidence.first_line(ran[0][1].message)))
             for ran in never
         ]
         head = [tables.row(say("check"), say("message"))]
@@ -174,19 +82,11 @@ def _drawn(
     return made
 
 
-def _apart(total: list[Ran]) -> list[str]:
-    """The files of which the records ran different texts."""
-    texts: dict[str, set[str]] = {}
-    for ran in total:
-        texts.setdefault(ran[0][1].check, set()).add(ran[0][1].source)
-    return sorted(check for check, sources in texts.items() if len(sources) > 1)
-
-
 def _on(records: list[Record]) -> str:
     return "as" if records[0].kind == "software" else "on"
 
 
-def _row(app: Sphinx, docname: str, group: Group, on: str) -> nodes.row:
+def _row(app: Sphinx, docname: str, group: Difference, on: str) -> nodes.row:
     outcomes = []
     for outcome, pairs in sorted(group.outcomes.items()):
         where = nodes.Text(f": {cells.spread(pairs, on)}")

@@ -9,8 +9,8 @@ from __future__ import annotations
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from npudocs.evidence import Claim, Record
-from npudocs.site.cells import Mark
+from npudocs.evidence import Claim, Mark, Record
+from npudocs.site import cells
 from npudocs.site.words import say
 
 SIGNS = {
@@ -27,7 +27,9 @@ RECORDS = "evidence/records"
 def record_mark(app: Sphinx, docname: str, mark: Mark, anchor: str) -> list[nodes.Node]:
     """One record's mark in a cell: linked to the record's page, with a note where it is partial."""
     link = nodes.reference("", "", internal=True, refuri=uri(app, docname, mark.record, anchor))
-    for node in draw(mark.record.kind, mark.verdict, mark.stale, mark.words, mark.record):
+    for node in draw(
+        mark.record.kind, mark.verdict, mark.stale, cells.counts_words(mark), mark.record
+    ):
         link += node
     parts: list[nodes.Node] = [nodes.paragraph("", "", link)]
     if note := _note(mark):
@@ -51,7 +53,7 @@ def draw(
 
 
 def _note(mark: Mark) -> str:
-    notes = [] if mark.complete else [mark.words]
+    notes = [] if mark.complete else [cells.counts_words(mark)]
     if mark.stale:
         words = say("{number} of {all} stale")
         notes.append(words.format(number=mark.stale, all=len(mark.entries)))

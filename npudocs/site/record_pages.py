@@ -7,6 +7,7 @@ hold one directive each, so that reading them costs nothing, and are left out of
 from __future__ import annotations
 
 import shutil
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,9 @@ from docutils import nodes
 from sphinx.application import Sphinx
 
 from npudocs import evidence
-from npudocs.evidence import Entry, Record
+from npudocs.evidence import Entry, Evidence, Mark, Record
 from npudocs.execute import problems
 from npudocs.site import cells, languages, marks, parts, tables
-from npudocs.site.cells import Evidence, Mark
 from npudocs.site.verifies import ITEMS
 from npudocs.site.words import say
 
@@ -42,6 +42,7 @@ WHERE = {
     "machine": "machine",
 }
 SOURCES = "evidence/sources"
+_read: weakref.WeakKeyDictionary[Evidence, dict[str, bytes]] = weakref.WeakKeyDictionary()
 
 
 def _title(record: Record) -> str:
@@ -89,9 +90,17 @@ def _copy_sources(app: Sphinx, exception: Exception | None) -> None:
             path.unlink()
     folder = Path(app.outdir) / SOURCES
     shutil.rmtree(folder, ignore_errors=True)
-    for name in {evidence.source_name(e) for record in found.records for e in record.entries}:
+    for name, text in _texts(found).items():
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(found.folder / "sources" / name, folder / f"{name}.txt")
+        (folder / f"{name}.txt").write_bytes(text)
+
+
+def _texts(found: Evidence) -> dict[str, bytes]:
+    """The checks as they ran, by blob; without git's history some are missing."""
+    if found not in _read:
+        blobs = {entry.blob for record in found.records for entry in record.entries}
+        _read[found] = evidence.texts(found.root, blobs)
+    return _read[found]
 
 
 def record_page(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
@@ -107,9 +116,7 @@ def record_page(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.N
     made.append(nodes.rubric(text=say("By test item")))
     made.append(_by_item(record))
     made.append(nodes.rubric(text=say("Every check")))
-    words = say(
-        "A check links to its source as it was when it ran; of a page, that is its executed blocks."
-    )
+    words = say("A check links to its file as it was when it ran.")
     made.append(nodes.paragraph(text=words))
     made.append(_entries(app, docname, found, record))
     return made
@@ -119,7 +126,7 @@ def _banner(found: Evidence, record: Record) -> nodes.container:
     line = nodes.paragraph("", "", nodes.strong(text=say(marks.KINDS[record.kind])))
     everything = Mark(record, record.entries, 0)
     words = say("{number} checks: {counts}.")
-    words = words.format(number=len(record.entries), counts=everything.words)
+    words = words.format(number=len(record.entries), counts=cells.counts_words(everything))
     line += nodes.Text(f" {words}")
     if record not in found.current:
         words = say("A newer record of this release and SoC replaces it in the tables.")
@@ -155,7 +162,7 @@ def _by_api(record: Record) -> nodes.table:
             [nodes.literal(text=api)],
             dtype or say("any"),
             *_group(record, numbers),
-            anchor=cells.slug("cell", cells.short(api), dtype or "any"),
+            anchor=cells.slug("cell", evidence.short(api), dtype or "any"),
         )
         for (api, dtype), numbers in sorted(groups.items())
     ]
@@ -181,22 +188,26 @@ def _group(record: Record, numbers: list[int]) -> tuple[str, list[nodes.Node]]:
         links.append(nodes.Text(" " if links else ""))
         link = nodes.reference("", str(number), internal=True, refid=f"check-{number}")
         links.append(link if entry.outcome == "passed" else nodes.strong("", "", link))
-    return Mark(record, entries, 0).words, links
+    return cells.counts_words(Mark(record, entries, 0)), links
 
 
 def _entries(app: Sphinx, docname: str, found: Evidence, record: Record) -> nodes.table:
     body: list[nodes.row] = []
     for number, entry in enumerate(record.entries, 1):
-        body += _entry(app, docname, number, entry, found.stale(record, entry))
+        stale = cells.stale_words(found, record, entry)
+        there = entry.blob in _texts(found)
+        body += _entry(app, docname, number, entry, stale, there)
     head = [tables.row("#", *map(say, ("check", "part", "dtype", "outcome", "seconds")))]
     return tables.table(head, body, [1, 5, 5, 2, 3, 1], "npudocs-entries")
 
 
-def _entry(app: Sphinx, docname: str, number: int, entry: Entry, stale: str) -> list[nodes.row]:
+def _entry(
+    app: Sphinx, docname: str, number: int, entry: Entry, stale: str, there: bool
+) -> list[nodes.row]:
     """The row of an entry and, where it has a message, one for that."""
     up = languages.root(app) + "../" * app.builder.get_target_uri(docname).count("/")
-    address = f"{up}{SOURCES}/{evidence.source_name(entry)}.txt"
-    source = nodes.reference("", entry.check, refuri=address)
+    address = f"{up}{SOURCES}/{entry.blob}.txt"
+    source = nodes.reference("", entry.check, refuri=address) if there else nodes.Text(entry.check)
     outcome: list[nodes.Node] = [nodes.paragraph(text=say(entry.outcome))]
     if stale:
         outcome.append(nodes.paragraph(text=f"{say('stale')}: {stale}", classes=["npudocs-note"]))
@@ -248,7 +259,7 @@ def _record_row(app: Sphinx, docname: str, found: Evidence, record: Record) -> n
     notes = [say("{number} stale").format(number=stale)] if stale else []
     notes += [say("software NPU has changed since")] if found.older_softnpu(record) else []
     notes += [] if record in found.current else [say("replaced by a newer one")]
-    words = Mark(record, record.entries, 0).words
+    words = cells.counts_words(Mark(record, record.entries, 0))
     kind, day = say(marks.KINDS[record.kind]), record.started[:10]
     return tables.row([link], kind, record.where["soc"], day, words, ", ".join(notes))
 

@@ -14,10 +14,9 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from npudocs import evidence
-from npudocs.evidence import Claim
+from npudocs.evidence import Claim, Evidence, Mark
 from npudocs.execute import problems
 from npudocs.site import cells, claim_tables, marks, parts, tables
-from npudocs.site.cells import Evidence, Mark
 from npudocs.site.verifies import ITEMS, resolve
 from npudocs.site.words import say
 
@@ -66,8 +65,8 @@ def overview(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node
     jump = nodes.paragraph()
     body = []
     for api, page in homes.items():
-        anchor = cells.slug("support", cells.short(api))
-        name = nodes.literal(text=cells.short(api))
+        anchor = cells.slug("support", evidence.short(api))
+        name = nodes.literal(text=evidence.short(api))
         jump += nodes.Text(", " if len(jump) else say("To the rows of "))
         jump += nodes.reference("", "", name, internal=True, refid=anchor)
         address = app.builder.get_relative_uri(docname, page)
@@ -93,7 +92,7 @@ def _rows(app: Sphinx, docname: str, api: str, dtypes: list[str]) -> Iterator[no
     for version, product, classes in _places(found):
         drawn = []
         for dtype in dtypes:
-            anchor = cells.slug("cell", cells.short(api), dtype or "any")
+            anchor = cells.slug("cell", evidence.short(api), dtype or "any")
             drawn.append(_cell(app, docname, *found.api_cell(api, version, product, dtype), anchor))
         yield tables.row(f"{version}, {product}", *drawn, classes=classes)
 

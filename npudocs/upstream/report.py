@@ -130,7 +130,8 @@ def _documentation(claims: Sequence[Claim]) -> list[dict[str, Any]]:
 def _contradictions(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     """Return where the report and a page cannot both be right, versions together."""
     groups: dict[tuple[Any, ...], list[str]] = {}
-    for about, page, report in disagreements.between(claims):
+    for found in disagreements.between_claims(claims):
+        about, page, report = found.about, found.claim, found.other
         if (page.source["kind"], report.source["kind"]) == (PAGE, "report"):
             sides = [(one.says,) if about == "support" else one.dtypes for one in (page, report)]
             key = (page.api.rpartition(".")[2], about, page.product, *sides)

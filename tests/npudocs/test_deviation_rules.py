@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from test_deviations import data
 
+from npudocs import evidence
 from npudocs.site import deviation_data
 from npudocs.site.deviation_data import Deviation, DeviationError
 
@@ -133,9 +134,7 @@ NOT_DEVIATIONS = {
 @pytest.fixture(scope="module")
 def swept() -> list[Any]:
     """The cells of all records that deviate and are to be explained."""
-    from npudocs.sweep import records
-
-    found = [one for made in records.load() for one in records.cells(made)]
+    found = [one for made in evidence.sweeps() for one in evidence.sweep_cells(made)]
     return [one for one in found if one.status in deviation_data.STATUSES]
 
 

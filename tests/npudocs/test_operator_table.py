@@ -16,7 +16,8 @@ from evidencefiles import SOCS
 from tinyproject import Project
 
 from npudocs import evidence
-from npudocs.site.operators import data, files, markup, reading
+from npudocs.evidence import sweep_records
+from npudocs.site.operators import data, files, markup
 from npudocs.site.operators.data import Sweep
 
 PARTS = ("counts", "table", "statuses", "files", "limits", "changes", "cpu")
@@ -49,7 +50,7 @@ def made(
     }  # fmt: skip
     dtypes = {one["dtype"] for entry in operators.values() for one in entry["cells"]}
     content = {
-        "schema": 1, "kind": kind, "where": where, "commit": "a" * 40, "started": "2026-11-30",
+        "schema": 2, "kind": kind, "where": where, "commit": "a" * 40, "started": "2026-11-30",
         "seconds": 1, "limits": {"samples": 8, "seconds": 120},
         "dtypes": [d for d in ("float32", "float64", "float16") if d in dtypes] or ["float32"],
         "tolerances": {"float32": [1e-4, 1e-5]}, "operators": operators,
@@ -61,7 +62,7 @@ def record(project: Project, operators: dict[str, Any], *place: str) -> Path:
     """Write a record: of these operators, a version, a product and a kind."""
     content = made(operators, *place)
     name = f"evidence/sweeps/{content['kind']}/{evidence.file_name(content)}.json"
-    return project.write(name, json.dumps(content))
+    return project.write(name, sweep_records.text(content).decode())
 
 
 OPERATORS = {
@@ -306,7 +307,7 @@ def test_a_cell_that_no_schema_allows_is_found(site: Project) -> None:
     record(site, OPERATORS)
     record(site, {**OPERATORS, "cos": operator(cell("fine"))}, "2.14.0")
     with pytest.raises(evidence.EvidenceError, match="operators.cos.cells.*'fine' is not one of"):
-        reading.load(site.root / "evidence/sweeps")
+        evidence.sweeps(site.root / "evidence")
 
 
 def test_addresses_stay() -> None:

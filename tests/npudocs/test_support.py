@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 
 import pytest
 from evidencefiles import API, claims, entry, record
@@ -75,6 +76,8 @@ def test_dtypes_are_columns_and_none_is_any(site: Project) -> None:
 
 
 def test_record_page_says_what_ran_where_and_when(site: Project) -> None:
+    for words in (["init", "-q"], ["add", "examples"]):
+        subprocess.run(["git", "-C", str(site.root), *words], check=True)
     record(site, entry(site), entry(site, part="b", outcome="failed", message="first\nsecond"))
     assert (
         'href="evidence/records/torch_npu-2.13.0-Ascend910B1.html#cell-make-dual-float32"'
@@ -94,8 +97,15 @@ def test_record_page_says_what_ran_where_and_when(site: Project) -> None:
     for anchor in ("cell-make-dual-float32", "item-3", "check-1", "check-2"):
         assert f'id="{anchor}"' in page
     assert "first\nsecond" in page
-    source = re.search(r'href="\.\./\.\./(evidence/sources/[0-9a-f]{16}\.py\.txt)"', page).group(1)
+    source = re.search(r'href="\.\./\.\./(evidence/sources/[0-9a-f]{40}\.txt)"', page).group(1)
     assert site.read(f"html/{source}") == (site.root / "examples/one.py").read_text()
+
+
+def test_without_git_a_check_is_named_without_its_text(site: Project) -> None:
+    record(site, entry(site))
+    table(site)
+    page = site.read("html/evidence/records/torch_npu-2.13.0-Ascend910B1.html")
+    assert "examples/one.py" in page and "evidence/sources" not in page
 
 
 def test_without_records_the_tables_are_empty(site: Project) -> None:
@@ -232,7 +242,7 @@ def test_differences_are_found_grouped_and_explained(site: Project) -> None:
     said["words"] = ""
     site.write("evidence/explanations.json", json.dumps({"explanations": [said]}))
     result = site.build()
-    assert "explanations[0].words: is empty" in result.output and result.code != 0
+    assert "explanations[0].words: '' does not match" in result.output and result.code != 0
 
 
 def test_only_runs_of_the_same_source_are_compared(site: Project) -> None:

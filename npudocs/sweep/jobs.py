@@ -6,11 +6,8 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from npudocs.evidence.sweep_records import DTYPES, FORMS
+from npudocs.evidence.sweep_records import DTYPES
 from npudocs.sweep import SweepError
-<<<<<<< HEAD:npudocs/sweep/jobs.py
-from npudocs.sweep.variants import DTYPES, variants
-=======
 from npudocs.sweep.variants import variants
 
 

@@ -10,23 +10,13 @@ import pytest
 import torch
 import torch.autograd.forward_ad as fwAD
 
-<<<<<<< HEAD:tests/sweep/test_sweep.py
-from npudocs import evidence
-from npudocs.sweep import SweepError, __main__, checking, jobs, pool, records
-from npudocs.sweep.compare import judge, of_error, worst
-from npudocs.sweep.evaluate import evaluate
-from npudocs.sweep.fallback import StandardError
-from npudocs.sweep.jobs import Job
-from npudocs.sweep.truth import call_of, check
-from npudocs.sweep.variants import DTYPES, FORMS, Sample, Variant, variants
-=======
 from npudocs.evidence.sweep_records import DTYPES, FORMS, STATUSES
 from npudocs.sweep import SweepError, __main__, checking, jobs, pool, records
 from npudocs.sweep.compare import judge, of_error, worst
 from npudocs.sweep.evaluate import evaluate
 from npudocs.sweep.fallback import StandardError
-from npudocs.sweep.truth import call_of, check
 from npudocs.sweep.jobs import Job
+from npudocs.sweep.truth import call_of, check
 from npudocs.sweep.variants import Sample, Variant, variants
 
 ONE, TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -4.0])

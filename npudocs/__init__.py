@@ -21,7 +21,6 @@ MODULES = (
     "npudocs.execute.doctests",
     "npudocs.execute.fences",
     "npudocs.execute.scripts",
-    "npudocs.site.minigallery",
     "npudocs.site.gallery_words",
     "npudocs.site.verifies",
     "npudocs.site.items",

@@ -49,8 +49,8 @@ def configuration(examples: str = "../examples") -> dict[str, Any]:
         # By name, so that Sphinx can compare and cache the configuration.
         "reset_modules": ("matplotlib", "npudocs.execute.scripts.between_scripts"),
         "reset_modules_order": "both",
-        # What a notebook cannot show is rewritten in npudocs.site.notebooks.
-        "notebook_extensions": {".py"},
+        # No notebooks: roles and directives of Sphinx would stand in them as they are.
+        "notebook_extensions": set(),
         "download_all_examples": False,
         "write_computation_times": False,
         "show_signature": False,
@@ -168,7 +168,7 @@ def _prepare(app: Sphinx) -> None:
     known = {Path(result.script).stem for result in _load(folder) if result.outcome == "passed"}
     for md5 in folder.glob("*.py.md5"):
         stem = md5.name.removesuffix(".py.md5")
-        if stem not in known or not (folder / f"{stem}.ipynb").is_file():
+        if stem not in known:
             md5.unlink()
 
 
@@ -263,7 +263,6 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("sphinx_gallery.gen_gallery")
-    app.setup_extension("npudocs.site.notebooks")
     # After sphinx-gallery read its settings (10), before it makes the pages (500).
     app.connect("builder-inited", _prepare, priority=100)
     app.connect("builder-inited", _draw_thumbnails, priority=600)

@@ -39,7 +39,7 @@ MODULES = (
     "npudocs.site.upstream_tests",
     "npudocs.site.machines",
     "npudocs.site.llms",
-    "npudocs.site.glance",
+    "npudocs.site.registry",
     "npudocs.site.switch",
     "npudocs.site.versions",
     "npudocs.site.looks",

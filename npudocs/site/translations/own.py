@@ -52,7 +52,7 @@ def _code(root: Path) -> Iterator[tuple[str, str, int]]:
             listed = node.args[1:2] if _maps(node) else node.args[:1] if _draws(node) else []
             for text in (t for argument in listed for t in _texts(argument)):
                 yield text, path.relative_to(root).as_posix(), node.lineno
-    pages = [*(root / "npudocs").rglob("*.html"), *(root / "docs" / "_static").rglob("*.js")]
+    pages = [*(root / "npudocs").rglob("*.html*"), *(root / "docs" / "_static").rglob("*.js")]
     for path in sorted(pages):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             for match in _SAY.finditer(line):

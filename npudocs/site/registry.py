@@ -1,0 +1,22 @@
+"""Every part of a page that is drawn from data: the name of its directive and the function that answers.
+
+The template is ``templates/parts/NAME.html.j2``. See `npudocs.site.parts`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from npudocs.site import glance, parts
+
+PARTS = {
+    "glance": glance.glance,
+}
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    for name, context in PARTS.items():
+        parts.draw(app, name, context)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -36,7 +36,6 @@ MODULES = (
     "npudocs.site.differences",
     "npudocs.site.deviations",
     "npudocs.site.operators",
-    "npudocs.site.upstream_tests",
     "npudocs.site.machines",
     "npudocs.site.llms",
     "npudocs.site.registry",

@@ -9,10 +9,12 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from npudocs.site import glance, parts
+from npudocs.site import glance, parts, upstream_tests
 
 PARTS = {
+    "corrections": upstream_tests.corrections,
     "glance": glance.glance,
+    "upstream-tests": upstream_tests.inventory,
 }
 
 

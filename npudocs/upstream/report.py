@@ -1,7 +1,7 @@
 """``report``: the task's results report in Chinese and English, from one set of data.
 
 Chip records, software records and claims are named apart in every cell and never merged. The prose is in
-`templates/`, what both languages share is in `report.json` and `test_inventory.json`.
+`templates/`, what both languages share is in `report.json` and `evidence/upstream_tests.json`.
 """
 
 # The marks of Chinese text are meant.
@@ -22,7 +22,7 @@ from npudocs.evidence import PRODUCTS, VERSIONS, Claim, Entry, Record
 from npudocs.upstream.apis import APIS
 
 HERE = Path(__file__).parent
-ITEMS = HERE.parent / "items.json"
+ITEMS = HERE.parent / "site" / "items.json"
 LANGUAGES = ("zh", "en")
 
 
@@ -65,7 +65,7 @@ def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
     return {
         "words": shared["words"],
         "corrections": shared["corrections"],
-        "inventory": _load(HERE / "test_inventory.json"),
+        "inventory": _load(evidence.FOLDER / "upstream_tests.json")["report"],
         "products": PRODUCTS,
         "items": [
             {"number": int(number), "zh": shared["items"][number], "en": _english(item)}

@@ -121,7 +121,7 @@ evidence-rerun: $(SETUP)
 
 # Nothing is executed for this; pages that the build writes have no text of their own.
 catalogs: $(SETUP)
-	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=evidence/records/*$(comma)operators/families/* build/gettext
+	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=operators/families/* build/gettext
 
 gettext: catalogs
 	$(PYTHON) -m npudocs.site.translations update
@@ -145,7 +145,7 @@ bench: $(SETUP)
 	$(RUN) -m softnpu.bench
 
 clean:
-	rm -rf build docs/gallery docs/evidence/records docs/operators/families
+	rm -rf build docs/gallery docs/operators/families
 
 host:
 	@$(PYTHON) npudocs/preflight.py host

@@ -9,10 +9,23 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from npudocs.site import glance, parts
+from npudocs.site import checks, claims, glance, items, parts, support
+from npudocs.site.operators import data
 
 PARTS = {
+    "checks": checks.checks,
+    "claims": claims.sources,
+    "contradictions": claims.contradicting,
+    "device": lambda page: {"device": page.app.config.npudocs_device},
+    "differences": checks.differences,
     "glance": glance.glance,
+    "item-table": items.item_table,
+    "program-files": lambda page: {"swept": bool(data.of(page.app).all)},
+    "records": checks.records,
+    "support": support.support,
+    "support-items": support.items,
+    "support-legend": lambda page: {},
+    "support-overview": support.overview,
 }
 
 

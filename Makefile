@@ -122,7 +122,7 @@ evidence-rerun: $(SETUP)
 
 # Nothing is executed for this; pages that the build writes have no text of their own.
 catalogs: $(SETUP)
-	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=evidence/records/*$(comma)operators/families/* build/gettext
+	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=operators/families/* build/gettext
 	$(PYTHON) -m babel.messages.frontend -q extract -F npudocs/site/translations/babel.cfg --ignore-dirs ".* build" \
 		--no-default-keywords -k say -k say_number:1,2 -o build/gettext/npudocs.pot .
 
@@ -155,7 +155,7 @@ bench: $(SETUP)
 	$(RUN) -m softnpu.bench
 
 clean:
-	rm -rf build docs/gallery docs/evidence/records docs/operators/families
+	rm -rf build docs/gallery docs/operators/families
 
 host:
 	@$(PYTHON) npudocs/preflight.py host

@@ -93,7 +93,7 @@ def _pages(root: Path) -> list[Unit]:
         settings = {
             "extensions": EXTENSIONS,
             "myst_enable_extensions": MYST,
-            "exclude_patterns": ["gallery", "evidence/records"],
+            "exclude_patterns": ["gallery"],
             "npudocs_device": None,
         }
         # The site's own build says what is wrong with a page; here it would be noise.

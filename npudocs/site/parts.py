@@ -22,7 +22,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from npudocs.site import cells, languages
+from npudocs.site import cells, languages, marks
 from npudocs.site.cells import Evidence
 from npudocs.site.words import say, say_number
 
@@ -87,7 +87,8 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": cells.short}
-    made.filters["code"] = code
+    made.globals |= {name: getattr(marks, name) for name in ("CHECKS", "KINDS", "SAYS", "SIGNS")}
+    made.filters |= {"code": code, "counts": marks.counts}
     return made
 
 

@@ -9,11 +9,24 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from npudocs.site import glance, parts, upstream_tests
+from npudocs.site import checks, claims, glance, items, parts, support, upstream_tests
+from npudocs.site.operators import data
 
 PARTS = {
+    "checks": checks.checks,
+    "claims": claims.sources,
+    "contradictions": claims.contradicting,
     "corrections": upstream_tests.corrections,
+    "device": lambda page: {"device": page.app.config.npudocs_device},
+    "differences": checks.differences,
     "glance": glance.glance,
+    "item-table": items.item_table,
+    "program-files": lambda page: {"swept": bool(data.of(page.app).all)},
+    "records": checks.records,
+    "support": support.support,
+    "support-items": support.items,
+    "support-legend": lambda page: {},
+    "support-overview": support.overview,
     "upstream-tests": upstream_tests.inventory,
 }
 

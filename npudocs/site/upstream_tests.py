@@ -13,7 +13,6 @@ from typing import Any
 from npudocs import evidence
 from npudocs.evidence import EvidenceError
 from npudocs.execute import problems
-from npudocs.site import marks
 from npudocs.site.parts import Page
 
 TESTS = "upstream_tests.json"
@@ -61,7 +60,7 @@ def inventory(page: Page) -> dict[str, Any]:
         into["tests"].append(test)
         into["ended"][test["on_npu"]["outcome"]] += 1
         into["hows"][test["device"], test["how"]] = True
-    return {"content": content, "classes": classes, "verdicts": VERDICTS, "marks": marks}
+    return {"content": content, "classes": classes, "verdicts": VERDICTS}
 
 
 def corrections(page: Page) -> dict[str, Any]:

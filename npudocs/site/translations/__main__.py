@@ -46,7 +46,17 @@ def prepare(templates: Path) -> None:
 def update(templates: Path, folder: Path) -> None:
     """Bring the catalogs of all languages up to date, and translate what follows a pattern."""
     flags = [flag for language in TRANSLATIONS for flag in ("-l", language)]
-    command = ["update", "-p", str(templates), "-d", str(folder), *flags, "-w", "-1", "--no-obsolete"]
+    command = [
+        "update",
+        "-p",
+        str(templates),
+        "-d",
+        str(folder),
+        *flags,
+        "-w",
+        "-1",
+        "--no-obsolete",
+    ]
     command = [sys.executable, "-m", "sphinx_intl", *command]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     for language in TRANSLATIONS:

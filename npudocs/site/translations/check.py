@@ -57,7 +57,9 @@ def check(language: str, templates: Path, root: Path, folder: Path = words.LOCAL
         found.problems += problems
         row = "{messages:>9}{translated:>12}{fuzzy:>7}{stale:>7}".format(**counts)
         percent = 100 * counts["translated"] // counts["messages"] if counts["messages"] else 100
-        found.coverage.append(f"{name:<16}{row}{percent:>6}%{'  must be complete' * (name in scope)}")
+        found.coverage.append(
+            f"{name:<16}{row}{percent:>6}%{'  must be complete' * (name in scope)}"
+        )
     for name in sorted({*scope} - {*names}):
         found.problems.append(f"{folder.name}/{SCOPE}: there is no page for the catalog {name}")
     return found
@@ -112,7 +114,10 @@ def _place(message: Message, root: Path) -> str:
         begin = r"\s+(?:#\s+)?".join(map(re.escape, text(message.id).split()[:4]))
         content = script.read_text(encoding="utf-8")
         found = re.search(begin, content)
-        name, line = f"examples/{script.name}", content[: found.start() if found else 0].count("\n") + 1
+        name, line = (
+            f"examples/{script.name}",
+            content[: found.start() if found else 0].count("\n") + 1,
+        )
     return f"{name}:{max(line or 1, 1)}"
 
 

@@ -49,7 +49,9 @@ def json_texts(file: IO[bytes], keywords: Any, tags: Any, options: Mapping[str, 
         found = [content]
         for key in place.split("."):
             if key == "*":
-                found = [v for one in found for v in (one.values() if hasattr(one, "values") else one)]
+                found = [
+                    v for one in found for v in (one.values() if hasattr(one, "values") else one)
+                ]
             else:
                 found = [one[key] for one in found if key in one]
         for text in filter(None, found):

@@ -91,7 +91,7 @@ def _insert(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         kind, words = "off", say("Not executed in this build: the device is switched off.")
     else:
         kind, words = _doctests(app, docname, found)
-    label = say("not executed" if kind == "off" else app.config.npudocs_device.label)
+    label = say("not executed") if kind == "off" else say(app.config.npudocs_device.label)
     box = nodes.container(classes=["npudocs-banner", f"npudocs-{kind}"])
     line = nodes.paragraph()
     line += nodes.strong(text=label)

@@ -26,6 +26,7 @@ from sphinx.util.docutils import SphinxDirective
 from npudocs.execute import blocks, problems
 from npudocs.site import tables
 from npudocs.site.deviation_data import NAME, STATUSES, Deviation, DeviationError, load, report
+from npudocs.site.parts import Page
 from npudocs.site.words import say, say_number
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def _row(app: Sphinx, docname: str, one: Deviation, page: str) -> nodes.row:
 
 def _seen(app: Sphinx, docname: str, one: Deviation) -> list[nodes.Node]:
     """The operators of the newest sweep that a deviation explains, each linked to its section."""
-    from npudocs.site.operators import markup
+    from npudocs.site.operators import places
 
     sweeps, found = _sweeps(app), _cells(app, one)
     if sweeps.default is None or not found:
@@ -237,9 +238,10 @@ def _seen(app: Sphinx, docname: str, one: Deviation) -> list[nodes.Node]:
     words = say_number(
         "Explains {number} cell of {place}: ", "Explains {number} cells of {place}: ", found.total()
     ).format(number=found.total(), place=sweeps.default.place)
+    address = places.addresses(Page(app, docname), sweeps)
     made = nodes.paragraph("", "", nodes.strong(text=say("In the sweep. ")), nodes.Text(words))
     for number, name in enumerate(sorted(found)):
-        uri = markup.address(app, docname, name, sweeps.families[name])
+        uri = address(name)
         made += nodes.Text(", " if number else "")
         made += nodes.reference("", "", nodes.literal(text=name), internal=True, refuri=uri)
     made += nodes.Text(".")

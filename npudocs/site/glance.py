@@ -11,7 +11,7 @@ from typing import Any
 
 from npudocs.execute import scripts as gallery
 from npudocs.site import marks
-from npudocs.site.operators import data, files
+from npudocs.site.operators import data, table
 from npudocs.site.operators.data import Sweep
 from npudocs.site.parts import Page
 from npudocs.site.words import say
@@ -45,7 +45,7 @@ def _operators(home: str, sweep: Sweep, dtype: str) -> Iterator[dict[str, Any]]:
     yield _number(sum(status in QUIET for status in worst), say("same in every form"), home)
     for status, count in sweep.operators_by_status(dtype).items():
         if status not in QUIET:
-            state = files.state({"dtype": dtype, "status": status})
+            state = table.state({"dtype": dtype, "status": status})
             yield _number(count, say(status), f"{home}{state}")
 
 

@@ -15,13 +15,13 @@ from sphinx.config import Config
 
 from npudocs.execute import scripts as gallery
 from npudocs.site import switch
-from npudocs.site.operators import markup
+from npudocs.site.operators import places
 from npudocs.site.words import say
 
 TEMPLATES = Path(__file__).with_name("templates")
 CARD = "_static/card.png"
 # Pages that the build writes: there is nothing to edit.
-MADE = (f"{markup.FOLDER}/",)
+MADE = (f"{places.FOLDER}/",)
 
 
 def theme_options(title: str) -> dict[str, Any]:

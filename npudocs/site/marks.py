@@ -15,6 +15,8 @@ SIGNS = {
     "software": {"passed": "SW ✓", "failed": "SW ✗", "partial": "SW ✓✗", "skipped": "SW skipped"},
 }
 KINDS = {"silicon": "Ascend chip", "software": "software NPU"}
+# A record is of software as a product, or of a chip on one.
+ON = {"silicon": "on", "software": "as"}
 # Whose words a claim has.
 WHO = ("page", "report", "published page")
 SAYS = {"supported": "✔", "not supported": "✘"}

@@ -87,7 +87,9 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": cells.short}
-    made.globals |= {name: getattr(marks, name) for name in ("CHECKS", "KINDS", "SAYS", "SIGNS")}
+    made.globals |= {
+        name: getattr(marks, name) for name in ("CHECKS", "KINDS", "ON", "SAYS", "SIGNS")
+    }
     made.filters |= {"code": code, "counts": marks.counts}
     return made
 

@@ -10,7 +10,7 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from npudocs.site import checks, claims, glance, items, parts, support, upstream_tests
-from npudocs.site.operators import data
+from npudocs.site.operators import changes, data, files, pages, table
 
 PARTS = {
     "checks": checks.checks,
@@ -21,6 +21,14 @@ PARTS = {
     "differences": checks.differences,
     "glance": glance.glance,
     "item-table": items.item_table,
+    "operator-changes": changes.changes,
+    "operator-counts": table.counts,
+    "operator-cpu": changes.cpu,
+    "operator-files": files.downloads,
+    "operator-limits": table.newest,
+    "operator-page": pages.operator_page,
+    "operator-statuses": table.meanings,
+    "operator-table": table.operators,
     "program-files": lambda page: {"swept": bool(data.of(page.app).all)},
     "records": checks.records,
     "support": support.support,

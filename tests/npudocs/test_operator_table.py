@@ -16,7 +16,7 @@ from evidencefiles import SOCS
 from tinyproject import Project
 
 from npudocs import evidence
-from npudocs.site.operators import data, files, markup, reading
+from npudocs.site.operators import data, files, places, reading
 from npudocs.site.operators.data import Sweep
 
 PARTS = ("counts", "table", "statuses", "files", "limits", "changes", "cpu")
@@ -310,7 +310,7 @@ def test_a_cell_that_no_schema_allows_is_found(site: Project) -> None:
 
 
 def test_addresses_stay() -> None:
-    assert markup.page("nn.functional.conv2d", "nn.functional").endswith("/nn-functional-c-e")
-    assert markup.page("__rsub__", "torch").endswith("/torch-n-r")
-    assert markup.page("T", "torch").endswith("/torch-t-z")
-    assert markup.page("linalg.inv", "linalg").endswith("/linalg")
+    assert places.page("nn.functional.conv2d", "nn.functional").endswith("/nn-functional-c-e")
+    assert places.page("__rsub__", "torch").endswith("/torch-n-r")
+    assert places.page("T", "torch").endswith("/torch-t-z")
+    assert places.page("linalg.inv", "linalg").endswith("/linalg")

@@ -55,8 +55,8 @@ class Sweep:
     @property
     def place(self) -> str:
         """Version and product in words; what was software never reads like a chip."""
-        as_ = say("as" if self.kind == "software" else "on")
-        return f"torch_npu {self.version} {as_} {self.product}, {say(marks.KINDS[self.kind])}"
+        on, kind = say(marks.ON[self.kind]), say(marks.KINDS[self.kind])
+        return f"torch_npu {self.version} {on} {self.product}, {kind}"
 
     @functools.cached_property
     def cells(self) -> dict[Key, Cell]:

@@ -19,8 +19,8 @@ def constants(file: IO[bytes], keywords: Any, tags: Any, options: Mapping[str, s
     """The texts of a module that babel itself finds, and those of the constants that `options` name."""
     yield from extract_python(file, keywords, tags, options)
     file.seek(0)
-    wanted = {name: True for name in options.get("keys", "").split()}
-    wanted |= {name: False for name in options.get("names", "").split()}
+    wanted = dict.fromkeys(options.get("keys", "").split(), True)
+    wanted |= dict.fromkeys(options.get("names", "").split(), False)
     for node in ast.parse(file.read()).body:
         targets = getattr(node, "targets", [getattr(node, "target", None)])
         for name in {getattr(target, "id", "") for target in targets} & {*wanted}:

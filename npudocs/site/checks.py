@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from npudocs import evidence
 from npudocs.evidence import Entry, Record
 from npudocs.execute import problems
 from npudocs.site import cells, marks
@@ -51,7 +52,7 @@ def where(records: list[Record]) -> str:
 
 
 def records(page: Page) -> dict[str, Any]:
-    """Every record, newest first, and what could not be recorded."""
+    """Every record, chips and the newest version first, and what could not be recorded."""
     found = page.evidence
     listed = [
         {
@@ -61,12 +62,21 @@ def records(page: Page) -> dict[str, Any]:
             "older": found.older_softnpu(record),
             "current": record in found.current,
         }
-        for record in reversed(found.records)
+        for record in sorted(found.records, key=lambda one: _order(found, one))
     ]
     groups: dict[tuple[str, str, str], list[str]] = {}
     for one in found.unrecorded:
         groups.setdefault((one.torch_npu, one.reason, one.seen), []).append(one.product)
     return {"listed": listed, "unrecorded": groups, "more": marks.WHERE}
+
+
+def _order(found: Evidence, record: Record) -> tuple[int, ...]:
+    """Chips first, then the newest version, in the order of the products; what was replaced comes last."""
+    replaced = record not in found.current
+    kind = [*marks.KINDS].index(record.kind)
+    known, product = evidence.PRODUCTS, record.where["product"]
+    place = known.index(product) if product in known else len(known)
+    return replaced, kind, found.versions.index(record.version), place
 
 
 def differences(page: Page) -> dict[str, Any]:
@@ -151,16 +161,15 @@ def checks(page: Page) -> dict[str, Any]:
 
 
 def _columns(found: Evidence) -> list[Column]:
-    """The current records in groups: chips first, then the newest version."""
+    """The current records in groups."""
     groups: dict[Any, list[Record]] = {}
-    for record in sorted(found.current, key=lambda one: found.versions.index(one.version)):
+    for record in sorted(found.current, key=lambda one: _order(found, one)):
         ended = frozenset(
             (e.check, e.part, e.dtype, e.source, e.outcome, found.stale(record, e))
             for e in record.entries
         )
         groups.setdefault((record.kind, ended), []).append(record)
-    made = [Column(kind, listed) for (kind, _), listed in groups.items()]
-    return sorted(made, key=lambda one: [*marks.KINDS].index(one.kind))
+    return [Column(kind, listed) for (kind, _), listed in groups.items()]
 
 
 def _asked(

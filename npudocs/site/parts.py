@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from npudocs.site.words import say, say_number
 TEMPLATES = Path(__file__).with_name("templates") / "parts"
 Render = Callable[[Sphinx, str, list[str]], list[nodes.Node]]
 _renders: dict[str, Render] = {}
+_BLOCK_END = re.compile(r"</(?:t[dh]|p|li|summary)>(?!\n)")
 
 
 class Page:
@@ -94,7 +96,9 @@ def _templates() -> jinja2.Environment:
 
 def render(page: Page, name: str, context: Mapping[str, Any]) -> str:
     """Return the HTML of a part."""
-    return _templates().get_template(f"{name}.html.j2").render(page=page, **context)
+    html = _templates().get_template(f"{name}.html.j2").render(page=page, **context)
+    # The search index strips tags: words of two blocks must not become one.
+    return _BLOCK_END.sub(r"\g<0>\n", html)
 
 
 class evidence_part(nodes.General, nodes.Element):

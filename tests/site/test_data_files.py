@@ -1,10 +1,9 @@
-"""What programs read: the inventory, the support tables as JSON, badges and llms.txt."""
+"""What programs read: the inventory, the support tables as JSON, and llms.txt."""
 
 from __future__ import annotations
 
 import json
 import re
-import xml.etree.ElementTree as ET
 from io import BytesIO
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from sphinx.util.inventory import InventoryFile
 from tinyproject import Project
 
 from npudocs import evidence
-from npudocs.site import badges, support_data
+from npudocs.site import support_data
 
 PAGE = f"""
 What it is about.
@@ -30,11 +29,13 @@ What it is about.
 
 @pytest.fixture
 def site(project: Project) -> Project:
-    """A project with a support table, a gallery script and the page for machines."""
+    """A project with a support table, a gallery script and links to the files."""
     project.script("one")
     project.page(PAGE)
-    machines = "---\norphan: true\n---\n# M\n\n```{machine-files}\n```\n\n```{badges}\n```\n"
-    project.write("docs/evidence/machines.md", machines)
+    home = "---\norphan: true\n---\n# M\n\n```{program-files}\n```\n"
+    project.write("docs/evidence/index.md", home)
+    checks = "---\norphan: true\n---\n# C\n\n```{records}\n```\n"
+    project.write("docs/evidence/checks.md", checks)
     return project
 
 
@@ -42,14 +43,6 @@ def build(site: Project) -> None:
     """Build the site, which has to go well."""
     result = site.build()
     assert result.code == 0, result.output
-
-
-def badge(site: Project) -> str:
-    """Build, and return the words of the badge of the API."""
-    build(site)
-    drawn = site.read(f"html/badges/{API}.svg")
-    ET.fromstring(drawn)
-    return re.search("<title>(.*)</title>", drawn)[1]
 
 
 def test_the_inventory_has_the_functions(site: Project) -> None:
@@ -84,48 +77,19 @@ def test_the_support_tables_as_json(site: Project) -> None:
     assert ("2.13.0", "950DT", "float32") not in cells
     pages = {made["name"]: made["page"] for made in content["records"]}
     for name in (mark["record"], chip["record"]):
-        assert (site.root / "build/html" / pages[name]).is_file()
+        home, _, anchor = pages[name].partition("#")
+        assert f'id="{anchor}"' in site.read(f"html/{home}")
     assert content["items"][2]["cells"][0]["records"]
 
 
-def test_a_badge_of_software_is_no_chip(site: Project) -> None:
-    assert badge(site) == "forward AD on Ascend: not recorded"
-    record(site, entry(site))
-    record(site, entry(site), product="A3")
-    assert badge(site) == "software NPU: passed 2.13.0 A2, A3"
-    software = site.read(f"html/badges/{API}.svg")
-    assert badges.SOFTWARE in software and "stroke-dasharray" in software
-    assert not re.search("[✔✓]", software) and badges.COLORS["passed"] not in software
-    record(site, entry(site), kind="silicon", version="2.12.0")
-    # An older release on a chip says more than a newer one in software.
-    assert badge(site) == "Ascend chip: passed 2.12.0 A2"
-    chip = site.read(f"html/badges/{API}.svg")
-    assert badges.COLORS["passed"] in chip and badges.SOFTWARE not in chip and "dash" not in chip
-
-
-def test_a_badge_counts_what_failed(site: Project) -> None:
-    record(site, entry(site), entry(site, dtype="float16", outcome="failed"))
-    assert badge(site) == "software NPU: 1 of 2 passed 2.13.0 A2"
-    record(site, entry(site, outcome="crashed"))
-    assert badge(site) == "software NPU: failed 2.13.0 A2"
-
-
-def test_a_claim_makes_no_badge(site: Project) -> None:
-    claims(site, "page", {})
-    assert badge(site).endswith("not recorded")
-
-
-def test_the_page_for_machines_links_to_what_is_there(site: Project) -> None:
+def test_the_links_to_the_files_lead_to_what_is_there(site: Project) -> None:
     build(site)
-    page = site.root / "build/html/evidence/machines.html"
-    text = page.read_text(encoding="utf-8")
-    linked = re.findall(r'(?:href|src)="(\.\./[^"#?]+)"', text)
-    wanted = {"../data/support.json", "../objects.inv", "../llms.txt", f"../badges/{API}.svg"}
-    assert wanted <= {*linked}
-    # The Chinese site was not built.
-    here = [link for link in linked if not link.startswith("../zh/")]
-    assert all((page.parent / link).exists() for link in here)
-    assert f"[![{API}](https://SITE/badges/{API}.svg)](https://SITE/page.html)" in text
+    page = site.root / "build/html/evidence/index.html"
+    linked = re.findall(r'external" href="(\.\./[^"#?]+)"', page.read_text(encoding="utf-8"))
+    assert {"../data/support.json", "../objects.inv", "../llms.txt"} <= {*linked}
+    # Where nothing was swept there is no file of operators.
+    assert "../data/operators.json" not in linked
+    assert all((page.parent / link).exists() for link in linked)
 
 
 def test_llms_txt_lists_the_pages(site: Project) -> None:

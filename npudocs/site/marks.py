@@ -6,13 +6,6 @@ leaves to the eye stands beside it in words for screen readers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from docutils import nodes
-
-from npudocs.evidence import Record
-from npudocs.site.words import say
-
 SIGNS = {
     "silicon": {"passed": "✔", "failed": "✘", "partial": "✔✘", "skipped": "skipped"},
     "software": {"passed": "SW ✓", "failed": "SW ✗", "partial": "SW ✓✗", "skipped": "SW skipped"},
@@ -25,24 +18,3 @@ SAYS = {"supported": "✔", "not supported": "✘"}
 CHECKS = "evidence/checks"
 # What a record says of where it ran, beyond versions and product.
 WHERE = {"device": "device name", "machine": "machine", "softnpu": "softnpu, fingerprint"}
-
-
-def counts(found: Mapping[str, int]) -> str:
-    """How many ended how, in words."""
-    return ", ".join(f"{number} {say(outcome)}" for outcome, number in found.items())
-
-
-# Until upstream_tests is drawn by a template.
-def draw(
-    kind: str, verdict: str, stale: int = 0, words: str = "", record: Record | None = None
-) -> list[nodes.Node]:
-    """The chip of a mark, and the same in words."""
-    classes = ["npudocs-mark", f"npudocs-mark-{kind}", f"npudocs-{verdict}"]
-    chip = nodes.inline(classes=classes)
-    chip += nodes.inline(text=say(SIGNS[kind][verdict]), classes=["npudocs-sign"])
-    if stale:
-        chip["classes"].append("npudocs-stale")
-        chip += nodes.inline(text=f" {say('stale')}", classes=["npudocs-stale-word"])
-    soc = f", {record.where['soc']}" if record else ""
-    spoken = f" ({say(KINDS[kind])}{soc}: {words or say(verdict)})"
-    return [chip, nodes.inline(text=spoken, classes=["npudocs-spoken"])]

@@ -23,8 +23,8 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
+from npudocs.evidence import Evidence, short
 from npudocs.site import cells, languages, marks
-from npudocs.site.cells import Evidence
 from npudocs.site.words import say, say_number
 
 TEMPLATES = Path(__file__).with_name("templates") / "parts"
@@ -88,9 +88,9 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": cells.short}
+    made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": short}
     made.globals |= {name: getattr(marks, name) for name in ("CHECKS", "KINDS", "SAYS", "SIGNS")}
-    made.filters |= {"code": code, "counts": marks.counts}
+    made.filters |= {"code": code, "counts": cells.counts_words}
     return made
 
 

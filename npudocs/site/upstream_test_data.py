@@ -50,7 +50,7 @@ def inventory(folder: Path, root: Path) -> dict[str, Any] | None:
     path = folder / TESTS
     if not path.is_file():
         return None
-    content = evidence.load_checked(path, folder, "upstream_tests.schema.json")
+    content = evidence.load_checked(path, "upstream_tests.schema.json")
     seen: set[tuple[str, str]] = set()
     for number, test in enumerate(content["tests"]):
         place = f"tests[{number}]"
@@ -75,7 +75,7 @@ def disabled(folder: Path) -> dict[str, Any] | None:
     path = folder / DISABLED
     if not path.is_file():
         return None
-    content = evidence.load_checked(path, folder, "upstream_disabled.schema.json")
+    content = evidence.load_checked(path, "upstream_disabled.schema.json")
     if content["digest"] != evidence.digest(content):
         raise evidence.refusal(path, "digest", "does not fit the content: only a run may write it")
     if content["counts"] != Counter(case["outcome"] for case in content["cases"]):

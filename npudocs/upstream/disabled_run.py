@@ -26,7 +26,7 @@ from pebble import ProcessExpired, ProcessPool
 from tqdm import tqdm
 
 from npudocs import evidence
-from npudocs.recording import messages
+from npudocs.evidence import messages
 from npudocs.site import device
 from npudocs.upstream.disabled import LIST, Case
 

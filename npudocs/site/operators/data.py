@@ -8,18 +8,16 @@ import itertools
 import weakref
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
 
 from npudocs import evidence
+from npudocs.evidence import SweepCell
+from npudocs.evidence.sweep_records import DTYPES, FORMS, STATUSES
 from npudocs.execute import problems
 from npudocs.site import deviation_data, marks
-from npudocs.site.operators import reading
 from npudocs.site.words import say
-
-if TYPE_CHECKING:
-    from npudocs.sweep.records import Cell
 
 Key = tuple[str, str, str]  # operator, form, dtype
 DEFAULT_DTYPE = "float32"
@@ -59,16 +57,15 @@ class Sweep:
         return f"torch_npu {self.version} {as_} {self.product}, {say(marks.KINDS[self.kind])}"
 
     @functools.cached_property
-    def cells(self) -> dict[Key, Cell]:
+    def cells(self) -> dict[Key, SweepCell]:
         """The cells by operator, form and dtype. A unit that died has one, in the form ``all``."""
-        from npudocs.sweep.records import cells
-
-        return {(cell.operator, cell.form, cell.dtype): cell for cell in cells(self.made)}
+        found = evidence.sweep_cells(self.made)
+        return {(cell.operator, cell.form, cell.dtype): cell for cell in found}
 
     @functools.cached_property
-    def by_operator(self) -> dict[str, list[Cell]]:
+    def by_operator(self) -> dict[str, list[SweepCell]]:
         """The cells of each operator."""
-        found: dict[str, list[Cell]] = {}
+        found: dict[str, list[SweepCell]] = {}
         for cell in self.cells.values():
             found.setdefault(cell.operator, []).append(cell)
         return found
@@ -78,7 +75,7 @@ class Sweep:
         """The dtypes that were swept."""
         return [dtype for dtype in statuses_forms_dtypes()[2] if dtype in self.made["dtypes"]]
 
-    def cell(self, operator: str, form: str, dtype: str) -> Cell | None:
+    def cell(self, operator: str, form: str, dtype: str) -> SweepCell | None:
         """One cell; that of the whole unit where its process died."""
         return self.cells.get((operator, form, dtype)) or self.cells.get((operator, "all", dtype))
 
@@ -110,7 +107,7 @@ class Sweeps:
     def __init__(self, folder: Path) -> None:
         newest: dict[tuple[str, str, str], Sweep] = {}
         for sweep in sorted(
-            map(Sweep, reading.load(folder / "sweeps")), key=lambda one: one.made["started"]
+            map(Sweep, evidence.sweeps(folder)), key=lambda one: one.made["started"]
         ):
             newest[sweep.kind, sweep.version, sweep.product] = sweep
         self.all = sorted(newest.values(), key=_order)
@@ -173,12 +170,8 @@ def _order(sweep: Sweep) -> tuple[Any, ...]:
     return (version, evidence.PRODUCTS.index(sweep.product), sweep.kind)
 
 
-@functools.cache
 def statuses_forms_dtypes() -> tuple[dict[str, str], dict[str, str], tuple[str, ...]]:
     """The statuses, worst first, and the forms, each with its meaning; and the dtypes."""
-    from npudocs.sweep.statuses import STATUSES
-    from npudocs.sweep.variants import DTYPES, FORMS
-
     return STATUSES, FORMS, DTYPES
 
 

@@ -58,11 +58,9 @@ def counts(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
 
 
 def _total(sweep: Sweep) -> str:
-    from npudocs.sweep import records
-
     samples = sum(sum(cell.counts.values()) for cell in sweep.cells.values())
     found = ", ".join(
-        f"{say(name)}: {number}" for name, number in records.counts(sweep.made).items()
+        f"{say(name)}: {number}" for name, number in evidence.sweep_counts(sweep.made).items()
     )
     return say(
         "{operators} operators, {combinations} combinations of operator, form and dtype, {samples} samples. "

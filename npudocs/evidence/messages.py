@@ -18,7 +18,7 @@ COMMON = {"root", "user", "test", "admin", "localhost", "npu", "ascend", "torch"
 _PATH = re.compile(r"(?<![\w:/.>~])/(?:[\w.+@%=-]+/)*([\w.+@%=-]+)/?")
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{5,}")
 _PROCESS = re.compile(r"\b(PID|pid|tid|TID)([ :=]+)\d+")
-_STAMP = re.compile(r"\b\d{4}-\d\d-\d\d[-T ]\d\d:\d\d:\d\d(?:[.,]\d+)?")
+_STAMP = re.compile(r"\b\d{4}-\d\d-\d\d[-T ]\d\d:\d\d:\d\d(?:[.,]\d+)*")
 
 
 class Scrubber:
@@ -81,16 +81,6 @@ def without_frames(text: str) -> str:
         if line.strip() and not re.match(r"\s*(frame #\d+|Exception raised from|<omitting)", line)
     ]
     return "\n".join(lines)
-
-
-def essential(text: str) -> str:
-    """Of a doctest's words what its source, which a record keeps, does not say.
-
-    Left out are the repeated code and the stack between an error's head and its text.
-    """
-    text = re.sub(r"(?m)^Code:\n(?:    .*\n|[ ]*\n)*", "", text)
-    head = r"(?m)^( *)Traceback \(most recent call last\):\n"
-    return re.sub(head + r"(?:\1  .*\n|\n)+(?=\1\S)", "", text)
 
 
 def last_lines(text: str, file: str = "", number: int = 8) -> str:

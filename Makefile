@@ -45,6 +45,7 @@ help:
 	@echo "make matrix    record all versions and products on the software NPU (ARGS=\"2.12.0 A3 --force\")"
 	@echo "make sweep     sweep all operators on this device (ARGS=\"run --dtypes float32 --shard 1/4\")"
 	@echo "make sweep-matrix   sweep all versions and products on the software NPU, in float32"
+	@echo "make pythons   make the site anew with each Python and both builds of torch"
 	@echo "make evidence  check what lies in evidence/"
 	@echo "make gettext   bring the catalogs of the translations up to date"
 	@echo "make translations   check the translations, and say how far they are"
@@ -96,29 +97,32 @@ test-npu: $(SETUP)
 		env -u CI TORCH_DEVICE_BACKEND_AUTOLOAD=1 $(PYTHON) $$file -v || exit 1; done
 
 record: $(SETUP)
-	$(RUN) -m npudocs.recording
+	$(RUN) $(SPHINX) -b execute build/execute
+	$(PYTHON) -m npudocs.evidence record build/execute/executed.json
 
 ARGS ?=
 sweep: $(SETUP)
 	$(RUN) -m npudocs.sweep $(or $(ARGS),run)
 
 sweep-matrix: $(SETUP)
-	$(PYTHON) -m npudocs.sweep.matrix $(ARGS)
+	$(PYTHON) -m nox -s sweeps -- $(ARGS)
 
 matrix: $(SETUP)
 	$(PYTHON) -m nox -s matrix -- $(ARGS)
 
+pythons: $(SETUP)
+	$(PYTHON) -m nox -s pythons
+
 evidence: $(SETUP)
-	$(PYTHON) -m npudocs.recording.check
+	$(PYTHON) -m npudocs.evidence check
 
 sweep-rerun: $(SETUP)
 	$(RUN) -m npudocs.sweep run --dtypes float32 --forms dual --fresh --check
 
 # What was recorded must be what runs.
 evidence-rerun: $(SETUP)
-	rm -rf build/evidence
-	$(RUN) -m npudocs.recording --into build/evidence
-	$(PYTHON) -m npudocs.recording.check --against-run build/evidence
+	$(RUN) $(SPHINX) -b execute build/execute
+	$(PYTHON) -m npudocs.evidence check --against build/execute/executed.json
 
 # Nothing is executed for this; pages that the build writes have no text of their own.
 catalogs: $(SETUP)
@@ -168,4 +172,4 @@ host:
 	@.venv/bin/python npudocs/preflight.py host
 	@touch $@
 
-.PHONY: help html browser browser-where-possible catalogs gettext translations links linkcheck doctest check lint pytest test-npu record sweep sweep-matrix matrix evidence evidence-rerun sweep-rerun upstream bench clean host
+.PHONY: help html browser browser-where-possible catalogs gettext translations links linkcheck doctest check lint pytest test-npu record sweep sweep-matrix matrix pythons evidence evidence-rerun sweep-rerun upstream bench clean host

@@ -5,9 +5,11 @@ Each module is one concern with its own ``setup``; this one only loads them.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
 
 __version__ = "0.1.0"
 

@@ -15,13 +15,8 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace
 
-from npudocs import evidence
 from npudocs.execute import blocks
 
-DTYPES = (
-    *("float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"),
-    *("int8", "int16", "int32", "int64", "uint8", "bool"),
-)
 # What conf.py loads, less the gallery: the blocks of the pages alone are wanted.
 EXTENSIONS = ["myst_parser", "sphinx_design", "npudocs.execute.doctests"]
 MYST = ["colon_fence", "deflist", "dollarmath"]
@@ -46,23 +41,7 @@ class Unit:
 
 def units(root: Path) -> list[Unit]:
     """All units of the project in `root`: scripts, then pages, then test files."""
-    names = api_names(root)
-    return [*_scripts(root), *_pages(root), *_tests(root, names)]
-
-
-def api_names(root: Path) -> dict[str, str]:
-    """The documented APIs, from the signatures on the API pages: what tests call one, to its full name.
-
-    ``make_dual`` is one of the module that the site is about. Others have the name of their module or
-    class before their own, ``func_jvp``, since several are called ``jvp``.
-    """
-    found: dict[str, str] = {}
-    for page in sorted((root / "docs" / "api").glob("*.md")):
-        for api in _API.findall(page.read_text(encoding="utf-8")):
-            name = evidence.short(api).replace(".", "_")
-            if found.setdefault(name, api) != api:
-                raise ValueError(f"{page.name}: tests call both {api} and {found[name]} {name}")
-    return found
+    return [*_scripts(root), *_pages(root), *_tests(root)]
 
 
 def _scripts(root: Path) -> list[Unit]:
@@ -117,29 +96,6 @@ def _page_apis(path: Path) -> tuple[str, ...]:
     return tuple(_API.findall(path.read_text(encoding="utf-8")))
 
 
-def _tests(root: Path, names: dict[str, str]) -> list[Unit]:
-    return [
-        Unit("tests", path.relative_to(root).as_posix(), named_apis(path.stem, names))
-        for path in sorted((root / "tests" / "npu").glob("test_*.py"))
-    ]
-
-
-def named_apis(text: str, names: dict[str, str]) -> tuple[str, ...]:
-    """The APIs whose name in `names` stands in `text` between underscores, the longest name first."""
-    found = []
-    for name in sorted(names, key=len, reverse=True):
-        text, count = re.subn(rf"(?<![^_]){name}(?![^_])", "", text)
-        if count:
-            found.append(names[name])
-    return tuple(sorted(found))
-
-
-def of_method(method: str, unit: Unit, names: dict[str, str]) -> dict[str, Any]:
-    """What the name of a test method says: ``test_item7_float16``, ``test_make_dual_float16``."""
-    item = re.match(r"test_item(\d+)_", method)
-    dtype = next((name for name in DTYPES if method.endswith(f"_{name}")), "")
-    return {
-        "apis": named_apis(method, names) or unit.apis,
-        "items": (int(item.group(1)),) if item else (),
-        "dtype": dtype,
-    }
+def _tests(root: Path) -> list[Unit]:
+    found = sorted((root / "tests" / "npu").glob("test_*.py"))
+    return [Unit("tests", path.relative_to(root).as_posix()) for path in found]

@@ -16,7 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from npudocs.recording import RecordingError, messages
+from npudocs.evidence import messages
+from npudocs.recording import RecordingError
 from npudocs.recording.checks import Unit
 
 TIMEOUT = 120.0

@@ -12,6 +12,7 @@ import dataclasses
 import importlib.util
 import json
 import os
+import re
 import runpy
 import sys
 import time
@@ -22,7 +23,6 @@ from typing import Any
 
 from npudocs.execute.blocks import COUNTED, Block
 from npudocs.execute.doctests import DocTestBuilder
-from npudocs.recording.messages import essential
 from npudocs.site import device
 
 
@@ -51,6 +51,16 @@ class Report:
         self.say(
             "end", file=file, part=part, outcome=outcome, message=message[:8000], seconds=seconds
         )
+
+
+def essential(text: str) -> str:
+    """Of a doctest's words what its source, which a record keeps, does not say.
+
+    Left out are the repeated code and the stack between an error's head and its text.
+    """
+    text = re.sub(r"(?m)^Code:\n(?:    .*\n|[ ]*\n)*", "", text)
+    head = r"(?m)^( *)Traceback \(most recent call last\):\n"
+    return re.sub(head + r"(?:\1  .*\n|\n)+(?=\1\S)", "", text)
 
 
 def main(job_file: str, channel: str) -> None:

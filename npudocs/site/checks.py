@@ -11,11 +11,10 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from npudocs.evidence import Entry, Record
+from npudocs import evidence
+from npudocs.evidence import Entry, Evidence, Mark, Record
 from npudocs.execute import problems
 from npudocs.site import cells, marks
-from npudocs.site.cells import Evidence, Mark
-from npudocs.site.differences import Ran, by_check, differing, explanations, first_line
 from npudocs.site.parts import Page
 from npudocs.site.verifies import ITEMS
 
@@ -51,7 +50,7 @@ def where(records: list[Record]) -> str:
 
 
 def records(page: Page) -> dict[str, Any]:
-    """Every record, newest first, and what could not be recorded."""
+    """Every record, chips and the newest version first, and what could not be recorded."""
     found = page.evidence
     listed = [
         {
@@ -61,7 +60,7 @@ def records(page: Page) -> dict[str, Any]:
             "older": found.older_softnpu(record),
             "current": record in found.current,
         }
-        for record in reversed(found.records)
+        for record in sorted(found.records, key=lambda one: _order(found, one))
     ]
     groups: dict[tuple[str, str, str], list[str]] = {}
     for one in found.unrecorded:
@@ -69,22 +68,28 @@ def records(page: Page) -> dict[str, Any]:
     return {"listed": listed, "unrecorded": groups, "more": marks.WHERE}
 
 
+def _order(found: Evidence, record: Record) -> tuple[int, ...]:
+    """Chips first, then the newest version, in the order of the products; what was replaced comes last."""
+    replaced = record not in found.current
+    kind = [*marks.KINDS].index(record.kind)
+    known, product = evidence.PRODUCTS, record.where["product"]
+    place = known.index(product) if product in known else len(known)
+    return replaced, kind, found.versions.index(record.version), place
+
+
 def differences(page: Page) -> dict[str, Any]:
     """What differs, for each kind of record, and what passes nowhere."""
     found = page.evidence
     try:
-        explain = explanations(found.folder)
+        explain = evidence.explanations(found.folder)
     except ValueError as error:
         problems.report(page.app, str(error), location=page.docname)
         explain = []
     kinds = []
     for kind in marks.KINDS:
         current = [record for record in found.current if record.kind == kind]
-        total = by_check(current)
-        texts: dict[str, set[str]] = {}
-        for ran in total:
-            texts.setdefault(ran[0][1].check, set()).add(ran[0][1].source)
-        groups = differing(current, explain)
+        total = evidence.by_check(current)
+        groups = evidence.differences(current, explain)
         never = [ran for ran in total if all(e.outcome != "passed" for _, e in ran)]
         kinds.append(
             {
@@ -105,9 +110,12 @@ def differences(page: Page) -> dict[str, Any]:
                     }
                     for group in groups
                 ],
-                "apart": sorted(check for check, sources in texts.items() if len(sources) > 1),
+                "apart": evidence.changed_between(current),
                 "never": [
-                    {"checks": _by_file([ran[0][1]]), "message": first_line(ran[0][1].message)}
+                    {
+                        "checks": _by_file([ran[0][1]]),
+                        "message": evidence.first_line(ran[0][1].message),
+                    }
                     for ran in never
                 ],
             }
@@ -130,8 +138,8 @@ def checks(page: Page) -> dict[str, Any]:
     columns = _columns(found)
     entries = [entry for record in found.current for entry in record.entries]
     apis = sorted({(api, entry.dtype) for entry in entries for api in entry.apis})
-    by_file: dict[str, list[Ran]] = {}
-    for ran in by_check(found.current):
+    by_file: dict[str, list[evidence.Ran]] = {}
+    for ran in evidence.by_check(found.current):
         by_file.setdefault(ran[0][1].check, []).append(ran)
     return {
         "columns": columns,
@@ -151,16 +159,15 @@ def checks(page: Page) -> dict[str, Any]:
 
 
 def _columns(found: Evidence) -> list[Column]:
-    """The current records in groups: chips first, then the newest version."""
+    """The current records in groups."""
     groups: dict[Any, list[Record]] = {}
-    for record in sorted(found.current, key=lambda one: found.versions.index(one.version)):
+    for record in sorted(found.current, key=lambda one: _order(found, one)):
         ended = frozenset(
             (e.check, e.part, e.dtype, e.source, e.outcome, found.stale(record, e))
             for e in record.entries
         )
         groups.setdefault((record.kind, ended), []).append(record)
-    made = [Column(kind, listed) for (kind, _), listed in groups.items()]
-    return sorted(made, key=lambda one: [*marks.KINDS].index(one.kind))
+    return [Column(kind, listed) for (kind, _), listed in groups.items()]
 
 
 def _asked(
@@ -188,9 +195,13 @@ def _row(
     return [(listed[0], len(listed)) for _, group in runs if (listed := [*group])]
 
 
-def _file(found: Evidence, columns: list[Column], name: str, listed: list[Ran]) -> CheckFile:
+def _file(
+    found: Evidence, columns: list[Column], name: str, listed: list[evidence.Ran]
+) -> CheckFile:
     texts = {entry.source: entry for ran in listed for _, entry in ran}
-    stale = {found.stale(record, entry): None for ran in listed for record, entry in ran}
+    stale = {
+        cells.stale_words(found, record, entry): None for ran in listed for record, entry in ran
+    }
     parts = [
         {"name": " ".join(filter(None, (ran[0][1].part, ran[0][1].dtype))), "ended": [*_ended(ran)]}
         for ran in listed
@@ -199,11 +210,11 @@ def _file(found: Evidence, columns: list[Column], name: str, listed: list[Ran]) 
     return CheckFile(name, [*texts.values()], row, parts, [*filter(None, stale)])
 
 
-def _ended(ran: Ran) -> Iterator[dict[str, Any]]:
+def _ended(ran: evidence.Ran) -> Iterator[dict[str, Any]]:
     """How a check ended where; nothing where it passed in every record that has it."""
     if all(entry.outcome == "passed" for _, entry in ran):
         return
-    groups: dict[tuple[str, str, str], Ran] = {}
+    groups: dict[tuple[str, str, str], evidence.Ran] = {}
     for record, entry in ran:
         groups.setdefault((record.kind, entry.outcome, entry.message), []).append((record, entry))
     for (kind, outcome, message), group in groups.items():

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+from typing import Any, NamedTuple
 
-from npudocs.evidence import Claim
-from npudocs.site import cells
-from npudocs.site.claim_tables import Contradiction, contradictions
+from npudocs import evidence
+from npudocs.evidence import Claim, Contradiction, Mark
+from npudocs.site import cells, marks
 from npudocs.site.parts import Page
+from npudocs.site.verifies import resolve
+from npudocs.site.words import say
+
+
+class Side(NamedTuple):
+    """What one side of a contradiction says, and who it is."""
+
+    words: str
+    who: str
+    claim: Claim | None = None
 
 
 def sources(page: Page) -> dict[str, Any]:
@@ -29,11 +40,52 @@ def quotes(claims: list[Claim]) -> list[dict[str, Any]]:
 
 def contradicting(page: Page) -> dict[str, Any]:
     """Contradictions; the same disagreement in several versions is one group."""
-    groups: dict[tuple[str, ...], list[Contradiction]] = {}
-    for one in contradictions(page.evidence):
-        groups.setdefault((one.api, one.about, one.one.words, one.other.words), []).append(one)
-    return {"groups": [{"found": group, "where": _where(group)} for group in groups.values()]}
+    groups: dict[tuple[str, ...], list[tuple[Claim, list[Side]]]] = {}
+    for found in evidence.contradictions(page.evidence, _parameters):
+        sides = _sides(found)
+        key = (found.claim.api, found.about, *(side.words for side in sides))
+        groups.setdefault(key, []).append((found.claim, sides))
+    drawn = [
+        {
+            "api": api,
+            "about": about,
+            "where": _where([claim for claim, _ in group]),
+            "sides": [*zip(*(sides for _, sides in group), strict=True)],
+        }
+        for (api, about, *_), group in groups.items()
+    ]
+    return {"groups": drawn}
 
 
-def _where(found: list[Any]) -> str:
-    return cells.spread([(one.version, one.product) for one in found])
+def _where(claims: list[Claim]) -> str:
+    return cells.spread((claim.version, claim.product) for claim in claims)
+
+
+def _parameters(api: str) -> tuple[str, ...] | None:
+    try:
+        return tuple(inspect.signature(resolve(api)).parameters)
+    except (LookupError, TypeError, ValueError):
+        return None
+
+
+def _sides(found: Contradiction) -> list[Side]:
+    other = found.other
+    if isinstance(other, Claim):
+        return [_side(found.claim), _side(other)]
+    if isinstance(other, Mark):
+        words = f"{found.name or say('any dtype')}: {cells.counts_words(other)}"
+        ran = Side(words, say("record {name}").format(name=other.record.name))
+        return [_side(found.claim), ran]
+    limits = say("limits `{name}`").format(name=found.name)
+    names = ", ".join(f"`{name}`" for name in other)
+    real = say("the parameters are {names}").format(names=names)
+    return [
+        Side(limits, found.claim.source["title"], found.claim),
+        Side(real, say("the signature in the installed torch")),
+    ]
+
+
+def _side(claim: Claim) -> Side:
+    named = f" ({', '.join(claim.dtypes)})" if claim.dtypes else ""
+    words = f"{marks.SAYS[claim.says]}{named}: {claim.words}"
+    return Side(words, claim.source["title"], claim)

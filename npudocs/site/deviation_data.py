@@ -7,12 +7,11 @@ import json
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 
-if TYPE_CHECKING:
-    from npudocs.sweep.records import Cell
+from npudocs.evidence import SweepCell
 
 NAME, SCHEMA = "deviations.json", "deviations.schema.json"
 FOLDER = Path(__file__).parents[2] / "evidence"
@@ -62,7 +61,7 @@ class Rule:
         words = " / ".join(", ".join(field) for field in fields if field)
         return f"{words} / {self.message!r}" if self.message else words
 
-    def matches(self, cell: Cell, message: str) -> bool:
+    def matches(self, cell: SweepCell, message: str) -> bool:
         """Whether this explains a sample of the cell that has the cell's status and this message."""
         return (
             cell.status in self.statuses
@@ -96,7 +95,7 @@ class Deviation:
         """The operators of the rules, as they are written; a glob may be among them."""
         return tuple((name,) for rule in self.rules for name in rule.operators)
 
-    def explains(self, cell: Cell) -> bool:
+    def explains(self, cell: SweepCell) -> bool:
         """Whether a cell is of this deviation, or one of its messages is."""
         return any(rule.matches(cell, said) for rule in self.rules for said in messages(cell))
 
@@ -167,13 +166,13 @@ def _once(deviations: Iterable[Deviation]) -> None:
             rules[rule] = one.name
 
 
-def messages(cell: Cell) -> list[str]:
+def messages(cell: SweepCell) -> list[str]:
     """The different messages that are told for a cell's own status; one empty where none is told."""
     told = [one["message"] for one in cell.told if one["status"] == cell.status]
     return list(dict.fromkeys(told)) or [""]
 
 
-def unexplained(deviations: Iterable[Deviation], cells: Iterable[Cell]) -> list[str]:
+def unexplained(deviations: Iterable[Deviation], cells: Iterable[SweepCell]) -> list[str]:
     """The cells that deviate and are not explained by one deviation, each with what to do.
 
     A cell has the status of its worst sample. Each message that is told for this status has to be
@@ -201,7 +200,7 @@ def _advice(names: list[str]) -> str:
     )
 
 
-def unused(deviations: Iterable[Deviation], cells: Iterable[Cell]) -> list[str]:
+def unused(deviations: Iterable[Deviation], cells: Iterable[SweepCell]) -> list[str]:
     """The rules, and operators of rules, that no cell needs, each with what to do."""
     bad = [cell for cell in cells if cell.status in STATUSES]
     found = []

@@ -6,10 +6,6 @@ leaves to the eye stands beside it in words for screen readers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from npudocs.site.words import say
-
 SIGNS = {
     "silicon": {"passed": "✔", "failed": "✘", "partial": "✔✘", "skipped": "skipped"},
     "software": {"passed": "SW ✓", "failed": "SW ✗", "partial": "SW ✓✗", "skipped": "SW skipped"},
@@ -24,8 +20,3 @@ SAYS = {"supported": "✔", "not supported": "✘"}
 CHECKS = "evidence/checks"
 # What a record says of where it ran, beyond versions and product.
 WHERE = {"device": "device name", "machine": "machine", "softnpu": "softnpu, fingerprint"}
-
-
-def counts(found: Mapping[str, int]) -> str:
-    """How many ended how, in words."""
-    return ", ".join(f"{number} {say(outcome)}" for outcome, number in found.items())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,14 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
+from npudocs.evidence import Evidence, short
 from npudocs.site import cells, languages, marks
-from npudocs.site.cells import Evidence
 from npudocs.site.words import say, say_number
 
 TEMPLATES = Path(__file__).with_name("templates") / "parts"
 Render = Callable[[Sphinx, str, list[str]], list[nodes.Node]]
 _renders: dict[str, Render] = {}
+_BLOCK_END = re.compile(r"</(?:t[dh]|p|li|summary)>(?!\n)")
 
 
 class Page:
@@ -86,17 +88,19 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": cells.short}
+    made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": short}
     made.globals |= {
         name: getattr(marks, name) for name in ("CHECKS", "KINDS", "ON", "SAYS", "SIGNS")
     }
-    made.filters |= {"code": code, "counts": marks.counts}
+    made.filters |= {"code": code, "counts": cells.counts_words}
     return made
 
 
 def render(page: Page, name: str, context: Mapping[str, Any]) -> str:
     """Return the HTML of a part."""
-    return _templates().get_template(f"{name}.html.j2").render(page=page, **context)
+    html = _templates().get_template(f"{name}.html.j2").render(page=page, **context)
+    # The search index strips tags: words of two blocks must not become one.
+    return _BLOCK_END.sub(r"\g<0>\n", html)
 
 
 class evidence_part(nodes.General, nodes.Element):

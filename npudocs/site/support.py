@@ -13,10 +13,10 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from npudocs import evidence
-from npudocs.evidence import Claim
+from npudocs.evidence import Claim, Evidence, Mark, short
 from npudocs.execute import problems
 from npudocs.site import claims, parts
-from npudocs.site.cells import Evidence, Mark, short, slug
+from npudocs.site.cells import slug
 from npudocs.site.parts import Page
 from npudocs.site.verifies import ITEMS, resolve
 from npudocs.site.words import say

@@ -14,9 +14,8 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from npudocs import evidence
-from npudocs.evidence import Claim, Record
+from npudocs.evidence import Claim, Evidence, Mark, Record
 from npudocs.site import cells, languages, marks, support
-from npudocs.site.cells import Evidence, Mark
 from npudocs.site.verifies import ITEMS
 
 FOLDER, NAME = "data", "support.json"

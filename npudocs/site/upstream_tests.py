@@ -31,7 +31,7 @@ def load(folder: Path, root: Path) -> dict[str, Any]:
     path = folder / TESTS
     if not path.is_file():
         return {}
-    content = evidence.load_checked(path, folder, "upstream_tests.schema.json")
+    content = evidence.load_checked(path, "upstream_tests.schema.json")
     seen: set[tuple[str, str]] = set()
     for number, test in enumerate(content["tests"]):
         place = f"tests[{number}]"

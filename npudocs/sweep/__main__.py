@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from npudocs import evidence
-from npudocs.recording import RecordingError, writing
+from npudocs.evidence import recording, sweep_records, writing
+from npudocs.evidence.sweep_records import DTYPES, FORMS
 from npudocs.site import device
 from npudocs.sweep import SweepError, checking, pool, records, units
 from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS
-from npudocs.sweep.variants import DTYPES, FORMS, variants
+from npudocs.sweep.variants import variants
 
 ROOT = Path(__file__).parents[2]
 
@@ -29,7 +30,7 @@ def main(words: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(words)
     try:
         options.command(options)
-    except (SweepError, RecordingError, device.DeviceError, evidence.EvidenceError) as error:
+    except (SweepError, device.DeviceError, evidence.EvidenceError) as error:
         print(f"sweep: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
@@ -115,8 +116,8 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
     about = {name: getattr(found, name) for name in names}
     return {
         "kind": found.kind,
-        "where": writing.where(about),
-        "commit": writing.commit(ROOT),
+        "where": recording.where(about),
+        "commit": recording.commit(ROOT),
         "code": _code(),
         "started": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "limits": {"samples": SAMPLES_OF_OTHER_FORMS, "seconds": options.limit},
@@ -152,7 +153,7 @@ def _content(paths: Sequence[Path], partly: bool = False) -> dict[str, Any]:
 
 
 def _check(made: dict[str, Any], asked: checking.Asked) -> None:
-    found = checking.differences(made, checking.record_of(made, records.load()), asked)
+    found = checking.differences(made, checking.record_of(made, evidence.sweeps()), asked)
     print(records.table(made))
     if found:
         listed = "\n  ".join(found)
@@ -164,9 +165,9 @@ def _check(made: dict[str, Any], asked: checking.Asked) -> None:
 
 def _merge(paths: Sequence[Path]) -> None:
     made = _content(paths)
-    target = records.FOLDER / made["kind"] / f"{evidence.file_name(made)}.json"
-    evidence.check_schema(made, target, evidence.FOLDER, records.SCHEMA)
-    writing.replace(target, records.text(made).encode())
+    target = evidence.FOLDER / "sweeps" / made["kind"] / f"{evidence.file_name(made)}.json"
+    evidence.check_schema(sweep_records.packed(made), target, sweep_records.SCHEMA)
+    writing.replace(target, sweep_records.text(made))
     print(records.table(made))
     print(f"The record: {target.relative_to(ROOT)}")
 

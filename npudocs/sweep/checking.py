@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Container
 from typing import Any, NamedTuple
 
-from npudocs.sweep import SweepError, records
+from npudocs import evidence
+from npudocs.sweep import SweepError
 
 
 def record_of(made: dict[str, Any], known: list[dict[str, Any]]) -> dict[str, Any]:
@@ -40,8 +41,8 @@ def differences(made: dict[str, Any], record: dict[str, Any], asked: Asked) -> l
     says once a process that it takes the host, so who is told of it depends on the order of the units.
     Cells of operators, forms and dtypes that were not asked for now are left out.
     """
-    recorded = {(c.operator, c.form, c.dtype): c for c in records.cells(record)}
-    swept = {(c.operator, c.form, c.dtype) for c in records.cells(made)}
+    recorded = {(c.operator, c.form, c.dtype): c for c in evidence.sweep_cells(record)}
+    swept = {(c.operator, c.form, c.dtype) for c in evidence.sweep_cells(made)}
     dead = {(operator, dtype) for operator, form, dtype in swept if form == "all"}
     found = [
         f"{operator} ({form}, {dtype}): was {_words(recorded[operator, form, dtype])}, is gone"
@@ -51,7 +52,7 @@ def differences(made: dict[str, Any], record: dict[str, Any], asked: Asked) -> l
         and dtype in asked.dtypes
         and (operator, dtype) not in dead
     ]
-    for cell in records.cells(made):
+    for cell in evidence.sweep_cells(made):
         old = recorded.get((cell.operator, cell.form, cell.dtype))
         place = f"{cell.operator} ({cell.form}, {cell.dtype})"
         if old is None:
@@ -62,12 +63,12 @@ def differences(made: dict[str, Any], record: dict[str, Any], asked: Asked) -> l
     return found
 
 
-def _outcomes(cell: records.Cell) -> Counter[str]:
+def _outcomes(cell: evidence.SweepCell) -> Counter[str]:
     found: Counter[str] = Counter()
     for status, number in cell.counts.items():
         found["same" if status == "cpu fallback" else status] += number
     return found
 
 
-def _words(cell: records.Cell) -> str:
+def _words(cell: evidence.SweepCell) -> str:
     return ", ".join(f"{status}: {number}" for status, number in cell.counts.items())

@@ -16,8 +16,8 @@ from typing import Any
 from pebble import ProcessExpired, ProcessPool
 from tqdm import tqdm
 
-from npudocs.recording import writing
-from npudocs.recording.messages import ending
+from npudocs.evidence.messages import ending
+from npudocs.evidence.writing import replace
 from npudocs.sweep import SweepError
 from npudocs.sweep.units import Unit, start
 
@@ -59,7 +59,7 @@ class Results:
             )
         kept = [self.header, *listed]
         # Whole or not at all: what was done before must not be lost by stopping here.
-        writing.replace(self.path, "".join(f"{json.dumps(line)}\n" for line in kept).encode())
+        replace(self.path, "".join(f"{json.dumps(line)}\n" for line in kept).encode())
         for line in listed:
             self._keep(line)
 

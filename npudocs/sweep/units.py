@@ -7,8 +7,9 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from npudocs.evidence.sweep_records import DTYPES, FORMS
 from npudocs.sweep import SweepError
-from npudocs.sweep.variants import DTYPES, FORMS, variants
+from npudocs.sweep.variants import variants
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,21 +8,10 @@ import random
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from npudocs.evidence.sweep_records import DTYPES
+
 if TYPE_CHECKING:
     from npudocs.sweep.npu_functions import NpuFunction
-
-DTYPES = ("float32", "float64", "float16", "bfloat16", "complex64")
-
-# How an operator can be called; each needs what torch's database says about the variant.
-FORMS = {
-    "dual": "out of place, on dual tensors",
-    "inplace": "in place, on a dual tensor",
-    "out": "with out=, on dual tensors",
-    "func.jvp": "by torch.func.jvp",
-    "forward over reverse": "the gradient, on dual tensors",
-    "batched": "by torch.func.vmap over torch.func.jvp",
-}
-
 
 # Operators that want a tensor of indices on the host, whatever the device.
 INDICES_ON_HOST = {"tensor_split"}

@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
+from npudocs.recording.environments import DiskWatch
+from npudocs.recording.matrix import Combination, Matrix, combinations, current
 
 from npudocs import evidence
 from npudocs.evidence import Entry, Record
 from npudocs.recording import check, matrix
-from npudocs.recording.environments import DiskWatch
-from npudocs.recording.matrix import Combination, Matrix, combinations, current
 
 A2 = Combination("2.13.0", "2.13.0", "A2")
 ENTRY = Entry("examples/1.py", "", (), (), "", "aa", "passed", "", 0.1)

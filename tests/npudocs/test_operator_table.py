@@ -16,7 +16,8 @@ from evidencefiles import SOCS
 from tinyproject import Project
 
 from npudocs import evidence
-from npudocs.site.operators import data, files, places, reading
+from npudocs.evidence.sweep_records import STATUSES
+from npudocs.site.operators import files, places, reading
 from npudocs.site.operators.data import Sweep
 
 PARTS = ("counts", "table", "statuses", "files", "limits", "changes", "cpu")
@@ -198,7 +199,7 @@ def test_the_script_gets_every_view(site: Project) -> None:
     text = site.read("html/data/operators.js")
     views = json.loads(text.removeprefix("window.npudocsOperators = ").rstrip(";\n"))
     assert views["operators"] == [row[0] for row in rows(page)[1:]]
-    names = [*data.statuses_forms_dtypes()[0]]
+    names = [*STATUSES]
     old, new = (sweep["cells"]["float32"][0] for sweep in views["sweeps"])
     same, error, refuse, fallback = (
         files.DIGITS[names.index(s)] for s in ("same", "error", "both refuse", "cpu fallback")

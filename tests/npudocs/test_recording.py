@@ -9,10 +9,10 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from npudocs.recording.__main__ import record
 
 from npudocs import evidence
 from npudocs.recording import RecordingError, __main__, checks, messages, writing
-from npudocs.recording.__main__ import record
 from npudocs.recording.supervisor import Supervisor
 
 STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in_worker.py")))

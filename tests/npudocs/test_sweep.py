@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 import torch
 import torch.autograd.forward_ad as fwAD
+from npudocs.sweep.statuses import STATUSES
 
 from npudocs import evidence
 from npudocs.sweep import SweepError, __main__, checking, pool, records, units
 from npudocs.sweep.compare import judge, of_error, worst
 from npudocs.sweep.evaluate import evaluate
 from npudocs.sweep.fallback import StandardError
-from npudocs.sweep.statuses import STATUSES
 from npudocs.sweep.truth import call_of, check
 from npudocs.sweep.units import Unit
 from npudocs.sweep.variants import DTYPES, FORMS, Sample, Variant, variants

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npudocs import evidence
+from npudocs.evidence.sweep_records import STATUSES
 from npudocs.site.operators import data, places
 from npudocs.site.operators.data import Change, Sweep
 from npudocs.site.parts import Page
@@ -65,7 +66,7 @@ def _rows(found: tuple[Change, ...]) -> list[tuple[str, str, dict[str, list[str]
         name, form, dtype = change.key
         operators = groups.setdefault((change.before, change.after), {})
         operators.setdefault(name, []).append(f"{form} {dtype}")
-    statuses = [*data.statuses_forms_dtypes()[0]]
+    statuses = [*STATUSES]
     order = sorted(groups, key=lambda one: [statuses.index(status) for status in reversed(one)])
     return [(was, now, groups[was, now]) for was, now in order]
 

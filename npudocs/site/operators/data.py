@@ -8,18 +8,16 @@ import itertools
 import weakref
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
 
 from npudocs import evidence
+from npudocs.evidence import SweepCell
+from npudocs.evidence.sweep_records import DTYPES, FORMS, STATUSES
 from npudocs.execute import problems
 from npudocs.site import deviation_data, marks
-from npudocs.site.operators import reading
 from npudocs.site.words import say
-
-if TYPE_CHECKING:
-    from npudocs.sweep.records import Cell
 
 Key = tuple[str, str, str]  # operator, form, dtype
 DEFAULT_DTYPE = "float32"
@@ -59,16 +57,15 @@ class Sweep:
         return f"torch_npu {self.version} {on} {self.product}, {kind}"
 
     @functools.cached_property
-    def cells(self) -> dict[Key, Cell]:
+    def cells(self) -> dict[Key, SweepCell]:
         """The cells by operator, form and dtype. A unit that died has one, in the form ``all``."""
-        from npudocs.sweep.records import cells
-
-        return {(cell.operator, cell.form, cell.dtype): cell for cell in cells(self.made)}
+        found = evidence.sweep_cells(self.made)
+        return {(cell.operator, cell.form, cell.dtype): cell for cell in found}
 
     @functools.cached_property
-    def by_operator(self) -> dict[str, list[Cell]]:
+    def by_operator(self) -> dict[str, list[SweepCell]]:
         """The cells of each operator."""
-        found: dict[str, list[Cell]] = {}
+        found: dict[str, list[SweepCell]] = {}
         for cell in self.cells.values():
             found.setdefault(cell.operator, []).append(cell)
         return found
@@ -76,9 +73,9 @@ class Sweep:
     @property
     def dtypes(self) -> list[str]:
         """The dtypes that were swept."""
-        return [dtype for dtype in statuses_forms_dtypes()[2] if dtype in self.made["dtypes"]]
+        return [dtype for dtype in DTYPES if dtype in self.made["dtypes"]]
 
-    def cell(self, operator: str, form: str, dtype: str) -> Cell | None:
+    def cell(self, operator: str, form: str, dtype: str) -> SweepCell | None:
         """One cell; that of the whole unit where its process died."""
         return self.cells.get((operator, form, dtype)) or self.cells.get((operator, "all", dtype))
 
@@ -89,19 +86,17 @@ class Sweep:
 
     def worst(self, operator: str, dtype: str) -> str:
         """The worst status of all forms, or an empty text."""
-        statuses, forms, _ = statuses_forms_dtypes()
-        found = {self.status(operator, form, dtype) for form in forms}
-        return next((status for status in statuses if status in found), "")
+        found = {self.status(operator, form, dtype) for form in FORMS}
+        return next((status for status in STATUSES if status in found), "")
 
     def operators_by_status(self, dtype: str, form: str = "") -> dict[str, int]:
         """How many operators have each status: in one form, or in any."""
-        statuses, forms, _ = statuses_forms_dtypes()
         found = Counter(
             status
             for operator in self.made["operators"]
-            for status in {self.status(operator, f, dtype) for f in ([form] if form else forms)}
+            for status in {self.status(operator, f, dtype) for f in ([form] if form else FORMS)}
         )
-        return {status: found[status] for status in statuses if found[status]}
+        return {status: found[status] for status in STATUSES if found[status]}
 
 
 class Sweeps:
@@ -110,7 +105,7 @@ class Sweeps:
     def __init__(self, folder: Path) -> None:
         newest: dict[tuple[str, str, str], Sweep] = {}
         for sweep in sorted(
-            map(Sweep, reading.load(folder / "sweeps")), key=lambda one: one.made["started"]
+            map(Sweep, evidence.sweeps(folder)), key=lambda one: one.made["started"]
         ):
             newest[sweep.kind, sweep.version, sweep.product] = sweep
         self.all = sorted(newest.values(), key=_order)
@@ -142,7 +137,7 @@ class Sweeps:
     @property
     def dtypes(self) -> list[str]:
         """The dtypes of all records."""
-        return [d for d in statuses_forms_dtypes()[2] if any(d in one.dtypes for one in self.all)]
+        return [d for d in DTYPES if any(d in one.dtypes for one in self.all)]
 
     def dtype(self, sweep: Sweep) -> str:
         """The dtype of a record that a reader sees first."""
@@ -171,15 +166,6 @@ def changes(before: Sweep, after: Sweep) -> list[Change]:
 def _order(sweep: Sweep) -> tuple[Any, ...]:
     version = tuple(int(part) for part in sweep.version.split("."))
     return (version, evidence.PRODUCTS.index(sweep.product), sweep.kind)
-
-
-@functools.cache
-def statuses_forms_dtypes() -> tuple[dict[str, str], dict[str, str], tuple[str, ...]]:
-    """The statuses, worst first, and the forms, each with its meaning; and the dtypes."""
-    from npudocs.sweep.statuses import STATUSES
-    from npudocs.sweep.variants import DTYPES, FORMS
-
-    return STATUSES, FORMS, DTYPES
 
 
 def not_computed() -> frozenset[str]:

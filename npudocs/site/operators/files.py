@@ -15,6 +15,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
+from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import languages
 from npudocs.site.operators import data, places
 from npudocs.site.operators.data import Sweep, Sweeps
@@ -33,11 +34,10 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 def content(sweeps: Sweeps) -> dict[str, Any]:
     """All that the pages show; cells that several records share stand there once."""
-    statuses, forms, _ = data.statuses_forms_dtypes()
     return {
         "schema": 1,
-        "statuses": statuses,
-        "forms": forms,
+        "statuses": STATUSES,
+        "forms": FORMS,
         "records": [_about(sweep) for sweep in sweeps.all],
         "operators": [_operator(sweeps, name) for name in sweeps.operators],
     }
@@ -80,8 +80,7 @@ def rows(sweeps: Sweeps) -> Iterator[tuple[Any, ...]]:
 
 def views(sweeps: Sweeps) -> dict[str, Any]:
     """For each record, dtype and form, a text with a character for each operator: its status."""
-    statuses, forms, _ = data.statuses_forms_dtypes()
-    digit = {status: DIGITS[number] for number, status in enumerate(statuses)} | {"": "."}
+    digit = {status: DIGITS[number] for number, status in enumerate(STATUSES)} | {"": "."}
     return {
         "operators": sweeps.operators,
         "sweeps": [
@@ -92,7 +91,7 @@ def views(sweeps: Sweeps) -> dict[str, Any]:
                 "cells": {
                     dtype: [
                         "".join(digit[sweep.status(n, form, dtype)] for n in sweeps.operators)
-                        for form in forms
+                        for form in FORMS
                     ]
                     for dtype in sweep.dtypes
                 },

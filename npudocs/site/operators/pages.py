@@ -8,18 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sphinx.application import Sphinx
 
+from npudocs.evidence import SweepCell
+from npudocs.evidence.sweep_records import FORMS
 from npudocs.site import cells, languages, marks
 from npudocs.site.operators import data, places
 from npudocs.site.operators.data import Sweep, Sweeps
 from npudocs.site.parts import Page
 from npudocs.site.words import say
-
-if TYPE_CHECKING:
-    from npudocs.sweep.records import Cell
 
 PAGE = """---
 orphan: true
@@ -85,10 +84,7 @@ def _section(
     shown = having[0]
     found = shown.by_operator[name]
     dtypes = [dtype for dtype in shown.dtypes if shown.worst(name, dtype)]
-    grid = {
-        form: [shown.cell(name, form, dtype) for dtype in dtypes]
-        for form in data.statuses_forms_dtypes()[1]
-    }
+    grid = {form: [shown.cell(name, form, dtype) for dtype in dtypes] for form in FORMS}
     return {
         "name": name,
         "shown": shown,
@@ -115,7 +111,7 @@ def _explained(page: Page) -> list[tuple[str, tuple[str, str]]]:
     ]
 
 
-def _hosts(found: list[Cell]) -> dict[str, list[str]]:
+def _hosts(found: list[SweepCell]) -> dict[str, list[str]]:
     """Where operators fell back to the host, and which."""
     hosts: dict[str, list[str]] = {}
     for operator in sorted({o for cell in found for o in cell.fallback} - data.not_computed()):

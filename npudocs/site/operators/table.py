@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from sphinx.application import Sphinx
 
 from npudocs import evidence
+from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import marks
 from npudocs.site.operators import data, places
 from npudocs.site.parts import Page
@@ -29,8 +30,7 @@ def state(wanted: dict[str, str]) -> str:
 
 def meanings(page: Page) -> dict[str, Any]:
     """The statuses, worst first, and the forms, each with its meaning."""
-    statuses, forms, _ = data.statuses_forms_dtypes()
-    return {"statuses": statuses, "forms": forms}
+    return {"statuses": STATUSES, "forms": FORMS}
 
 
 def newest(page: Page) -> dict[str, Any]:
@@ -40,20 +40,17 @@ def newest(page: Page) -> dict[str, Any]:
 
 def counts(page: Page) -> dict[str, Any]:
     """The numbers of the newest record: of each form, and of each dtype."""
-    from npudocs.sweep import records
-
     sweep = data.of(page.app).default
     if sweep is None:
         return {"sweep": None}
-    statuses, forms, _ = data.statuses_forms_dtypes()
     dtype = data.of(page.app).dtype(sweep)
     by_form = {
         form: (sweep.operators_by_status(dtype, form), {"form": form, "dtype": dtype})
-        for form in forms
+        for form in FORMS
     }
     by_dtype = {name: (sweep.operators_by_status(name), {"dtype": name}) for name in sweep.dtypes}
     tables = [
-        ([s for s in statuses if any(s in found for found, _ in rows.values())], rows)
+        ([s for s in STATUSES if any(s in found for found, _ in rows.values())], rows)
         for rows in (by_form, by_dtype)
     ]
     return {
@@ -61,7 +58,7 @@ def counts(page: Page) -> dict[str, Any]:
         "dtype": dtype,
         "tables": tables,
         "samples": sum(sum(cell.counts.values()) for cell in sweep.cells.values()),
-        "by_status": records.counts(sweep.made),
+        "by_status": evidence.sweep_counts(sweep.made),
         "state": state,
     }
 
@@ -73,16 +70,15 @@ def operators(page: Page) -> dict[str, Any]:
     if sweep is None:
         return {"sweep": None}
     dtype = sweeps.dtype(sweep)
-    statuses, forms, _ = data.statuses_forms_dtypes()
     swept = {one.product for one in sweeps.all}
     return {
         "sweep": sweep,
         "sweeps": sweeps,
         "dtype": dtype,
-        "forms": forms,
-        "statuses": statuses,
+        "forms": FORMS,
+        "statuses": STATUSES,
         "rows": [
-            (name, [sweep.worst(name, dtype), *(sweep.status(name, f, dtype) for f in forms)])
+            (name, [sweep.worst(name, dtype), *(sweep.status(name, f, dtype) for f in FORMS)])
             for name in sweeps.operators
         ],
         "families": sorted({*sweeps.families.values()}),
@@ -100,7 +96,7 @@ def _words(app: Sphinx) -> dict[str, str]:
     script = Path(app.confdir) / "docs" / "_static" / SCRIPT
     text = script.read_text(encoding="utf-8") if script.is_file() else ""
     texts = re.findall(r'\bsay\("([^"]+)"', text)
-    found = {text: say(text) for text in (*texts, *data.statuses_forms_dtypes()[0])}
+    found = {text: say(text) for text in (*texts, *STATUSES)}
     return {text: words for text, words in found.items() if words != text}
 
 

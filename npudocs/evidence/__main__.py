@@ -1,0 +1,79 @@
+"""The evidence's commands: ``python -m npudocs.evidence record|check|unrecorded``."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from npudocs.evidence import check, files, recording, sweep_records
+from npudocs.evidence.model import PRODUCTS, EvidenceError, Record
+
+AGAIN = "record again (make record, or make matrix for all versions)"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit code. Failed checks are results, and no failure of it."""
+    parser = argparse.ArgumentParser(prog="python -m npudocs.evidence", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    record = commands.add_parser("record", help="make the record of a finished run")
+    record.add_argument("results", type=Path, metavar="RESULTS.json")
+    record.add_argument("--into", type=Path, default=files.FOLDER, metavar="FOLDER")
+    record.set_defaults(command=_record)
+    look = commands.add_parser("check", help="is the evidence whole; does it agree with a run")
+    look.add_argument("--against", type=Path, metavar="RESULTS.json")
+    look.set_defaults(command=_check)
+    note = commands.add_parser("unrecorded", help="note that nothing could start; reason on stdin")
+    note.add_argument("torch_npu")
+    note.add_argument("product", choices=PRODUCTS)
+    note.add_argument("--into", type=Path, default=files.FOLDER, metavar="FOLDER")
+    note.set_defaults(command=_unrecorded)
+    options = parser.parse_args(words)
+    try:
+        return options.command(options)
+    except EvidenceError as error:
+        print(f"evidence: {error}", file=sys.stderr)
+        return 1
+
+
+def _record(options: argparse.Namespace) -> int:
+    path, made = recording.record(options.results, options.into.resolve(), files.ROOT)
+    print(f"{recording.summary(made)}\nwritten: {os.path.relpath(path)}")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    problems = check.whole(files.FOLDER, files.ROOT)
+    if not problems and options.against:
+        content = recording.read_results(options.against)
+        about = recording.head(content, files.ROOT)
+        entries = tuple(recording.entries(content, files.ROOT))
+        problems = check.compare(
+            files.FOLDER, Record(name=files.file_name(about), entries=entries, **about)
+        )
+        problems += [AGAIN] if problems else []
+    for problem in problems:
+        print(f"evidence: {problem}", file=sys.stderr)
+    if problems:
+        return 1
+    found, claims, sweeps = files.records(), files.claims(), sweep_records.load()
+    entries = sum(len(record.entries) for record in found)
+    print(
+        f"evidence: {len(found)} records, {entries} entries, {len(claims)} claims, "
+        f"{len(sweeps)} sweeps"
+    )
+    return 0
+
+
+def _unrecorded(options: argparse.Namespace) -> int:
+    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
+    about = (options.torch_npu, options.product, sys.stdin.read().strip() or "no words", today)
+    recording.note_unrecorded(options.into.resolve(), files.ROOT, *about)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

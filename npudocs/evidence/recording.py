@@ -1,0 +1,215 @@
+"""Makes the record of a finished run from its results file."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from npudocs.evidence import files, messages, writing
+from npudocs.evidence.model import (
+    PRODUCTS,
+    Entry,
+    EvidenceError,
+    Record,
+    product_of,
+    release,
+    short,
+)
+
+# What the name of a test method may end with.
+DTYPES = (
+    *("float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"),
+    *("int8", "int16", "int32", "int64", "uint8", "bool"),
+)
+
+
+def record(results: Path, folder: Path, root: Path) -> tuple[Path, Record]:
+    """Write the record of a run into `folder`; returns its file and the record.
+
+    Raises:
+        EvidenceError: the run makes no record; nothing is written then.
+    """
+    content = read_results(results)
+    path, made = writing.write_record(head(content, root), entries(content, root), folder)
+    if made.kind == "software":
+        writing.update_unrecorded(folder, [(made.version, made.where["product"])])
+    return path, made
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """The content of a results file; raises EvidenceError where there is none."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        device, units = content["device"], content["units"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        words = f"{path} is no results file of a run: {type(error).__name__}: {error}"
+        raise EvidenceError(words) from error
+    if device["kind"] == "off":
+        raise EvidenceError("nothing ran: the device was switched off (DEVICE=off)")
+    if not any(unit["results"] for unit in units):
+        raise EvidenceError(f"{path}: nothing ran")
+    return content
+
+
+def head(content: dict[str, Any], root: Path) -> dict[str, Any]:
+    """What a record says of the whole run; `started` is when its first file ran."""
+    units = [unit for unit in content["units"] if unit["results"]]
+    seconds = sum(result["seconds"] for unit in units for result in unit["results"])
+    return {
+        "kind": content["device"]["kind"],
+        "where": where(content["device"]),
+        "commit": commit(root),
+        "started": min(unit["ran"] for unit in units),
+        "seconds": round(seconds, 1),
+    }
+
+
+def entries(content: dict[str, Any], root: Path) -> list[Entry]:
+    """The entries of the record.
+
+    Raises:
+        EvidenceError: a file was edited since it ran.
+    """
+    names = test_names(content["units"])
+    scrub = messages.Scrubber(root)
+    found = []
+    for unit in content["units"]:
+        path = root / unit["file"]
+        if not path.is_file() or files.blob(path.read_bytes()) != unit["source"]:
+            raise EvidenceError(f"{unit['file']} was edited since it ran: run again")
+        for result in unit["results"]:
+            part, passed = result["part"], result["outcome"] == "passed"
+            # A block that only serves others is no check, unless it breaks.
+            if unit["kind"] == "page" and part.startswith("test") and passed:
+                continue
+            about = {key: tuple(unit["about"].get(key, ())) for key in ("apis", "items")}
+            about["dtype"] = ""
+            if unit["kind"] == "tests":
+                about = of_method(part, Path(unit["file"]).stem, about["apis"], names)
+            message = messages.shorten(scrub(messages.without_frames(result["message"])))
+            found.append(
+                Entry(
+                    check=unit["file"], part=part, source=unit["digest"], blob=unit["source"],
+                    outcome=result["outcome"], message="" if passed else message,
+                    seconds=result["seconds"], **about,
+                )
+            )  # fmt: skip
+    return found
+
+
+def test_names(units: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """What tests call the APIs that the pages are about, to their full names.
+
+    ``make_dual`` is one of the module that the site is about. Others have the name of their module or
+    class before their own, ``func_jvp``, since several are called ``jvp``.
+    """
+    found: dict[str, str] = {}
+    for unit in units:
+        for api in unit["about"].get("apis", ()) if unit["kind"] == "page" else ():
+            name = short(api).replace(".", "_")
+            if found.setdefault(name, api) != api:
+                both = f"tests call both {api} and {found[name]} {name}"
+                raise EvidenceError(f"{unit['file']}: {both}: rename one")
+    return found
+
+
+def named_apis(text: str, names: dict[str, str]) -> tuple[str, ...]:
+    """The APIs whose name in `names` stands in `text` between underscores, the longest name first."""
+    found = []
+    for name in sorted(names, key=len, reverse=True):
+        text, count = re.subn(rf"(?<![^_]){name}(?![^_])", "", text)
+        if count:
+            found.append(names[name])
+    return tuple(sorted(found))
+
+
+def of_method(
+    method: str, file: str, apis: tuple[str, ...], names: dict[str, str]
+) -> dict[str, Any]:
+    """What the name of a test method says: ``test_item7_float16``, ``test_make_dual_float16``.
+
+    Without an API in it, a test is about `apis`, or those in the name of its file.
+    """
+    item = re.match(r"test_item(\d+)_", method)
+    return {
+        "apis": named_apis(method, names) or apis or named_apis(file, names),
+        "items": (int(item.group(1)),) if item else (),
+        "dtype": next((name for name in DTYPES if method.endswith(f"_{name}")), ""),
+    }
+
+
+def where(device: dict[str, str]) -> dict[str, str]:
+    """A record's ``where``, from what a run says of its device.
+
+    Raises:
+        EvidenceError: no product is known for its SoC.
+    """
+    product = product_of(device["soc"])
+    if product not in PRODUCTS:
+        raise EvidenceError(
+            f"the SoC name {device['soc']!r} belongs to no product that is known here: add it to "
+            "softnpu/soc.py, with where the name was seen"
+        )
+    same = ("torch", "torch_npu", "cann", "soc", "softnpu", "python")
+    return {
+        **{name: device[name] for name in same},
+        "product": product,
+        "device": device["name"],
+        "machine": platform.machine(),
+    }
+
+
+def commit(root: Path) -> str:
+    """The commit that is checked out, marked where files besides the evidence differ from it."""
+    name = _git(root, "rev-parse", "HEAD")
+    changed = _git(root, "status", "--porcelain", "--", ".", ":!evidence")
+    return f"{name}+changes" if changed else name
+
+
+def shallow(root: Path) -> bool:
+    """Whether git has a part of the history alone."""
+    return _git(root, "rev-parse", "--is-shallow-repository") == "true"
+
+
+def _git(root: Path, *words: str) -> str:
+    command = ["git", "-C", str(root), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise EvidenceError("a record names its commit, and there is no git here") from error
+    if done.returncode:
+        words = done.stderr.strip()
+        raise EvidenceError(f"a record names its commit, and git cannot tell it: {words}")
+    return done.stdout.strip()
+
+
+def note_unrecorded(
+    folder: Path, root: Path, torch_npu: str, product: str, reason: str, seen: str
+) -> None:
+    """Write that nothing could start on a combination, and why, into the evidence.
+
+    A record that is there from before stays; that it could not be made again is not evidence.
+    """
+    version = release(torch_npu)
+    known = {
+        (one.version, one.where["product"])
+        for one in files.records(folder)
+        if one.kind == "software"
+    }
+    if (version, product) not in known:
+        reason = messages.shorten(messages.Scrubber(root)(reason))
+        about = {"version": version, "torch_npu": torch_npu, "product": product}
+        writing.update_unrecorded(folder, [], [{**about, "reason": reason, "seen": seen}])
+
+
+def summary(made: Record) -> str:
+    """``127 passed, 3 failed``."""
+    found = Counter(entry.outcome for entry in made.entries)
+    order = ("passed", "failed", "crashed", "timeout", "skipped")
+    return ", ".join(f"{found[name]} {name}" for name in order if found[name])

@@ -9,7 +9,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from npudocs.site import checks, claims, glance, items, parts, support, upstream_tests
+from npudocs.site import checks, claims, deviations, glance, items, parts, support, upstream_tests
 from npudocs.site.operators import changes, data, files, pages, table
 
 PARTS = {
@@ -17,6 +17,8 @@ PARTS = {
     "claims": claims.sources,
     "contradictions": claims.contradicting,
     "corrections": upstream_tests.corrections,
+    "deviation": deviations.section,
+    "deviations": deviations.table,
     "device": lambda page: {"device": page.app.config.npudocs_device},
     "differences": checks.differences,
     "glance": glance.glance,

@@ -50,7 +50,7 @@ def load(folder: Path, root: Path) -> dict[str, Any]:
 def inventory(page: Page) -> dict[str, Any]:
     """The tests of each class, with how they ended here."""
     try:
-        content = load(page.evidence.folder, page.evidence.root)
+        content = load(page.evidence.folder, Path(page.app.confdir))
     except EvidenceError as error:
         problems.report(page.app, str(error), location=page.docname)
         content = {}

@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from test_deviations import data
 
+from npudocs import evidence
+from npudocs.evidence import EvidenceError
 from npudocs.site import deviation_data
-from npudocs.site.deviation_data import Deviation, DeviationError
+from npudocs.site.deviation_data import Deviation
 
 
 def loaded(folder: Path, *rules: dict[str, Any]) -> list[Deviation]:
@@ -108,12 +110,12 @@ def test_a_stale_rule_is_named_with_what_to_do(tmp_path: Path) -> None:
 
 
 def test_the_same_rule_twice(tmp_path: Path) -> None:
-    with pytest.raises(DeviationError, match="two: one / tangent lost is explained by one too"):
+    with pytest.raises(EvidenceError, match="two: one / tangent lost is explained by one too"):
         loaded(tmp_path, LOST, LOST)
 
 
 def test_all_operators_only_with_a_message(tmp_path: Path) -> None:
-    with pytest.raises(DeviationError, match="one: explains: \\* is every operator"):
+    with pytest.raises(EvidenceError, match="one: explains: \\* is every operator"):
         loaded(tmp_path, {**LOST, "operators": ["*"]})
     assert loaded(tmp_path, {**LOST, "operators": ["*"], "message": "the tangent is"})
 
@@ -133,9 +135,7 @@ NOT_DEVIATIONS = {
 @pytest.fixture(scope="module")
 def swept() -> list[Any]:
     """The cells of all records that deviate and are to be explained."""
-    from npudocs.sweep import records
-
-    found = [one for made in records.load() for one in records.cells(made)]
+    found = [one for made in evidence.sweeps() for one in evidence.sweep_cells(made)]
     return [one for one in found if one.status in deviation_data.STATUSES]
 
 

@@ -12,8 +12,8 @@ import pytest
 from test_operator_table import OPERATORS, record
 from tinyproject import Project
 
+from npudocs.evidence import EvidenceError
 from npudocs.site import deviation_data
-from npudocs.site.deviation_data import DeviationError
 
 ROOT = Path(__file__).parents[2]
 
@@ -128,17 +128,17 @@ def test_page_and_data_belong_together(project: Project, page: str, message: str
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "evidence/deviations.json: is not JSON"),
+        ("{", "deviations.json: file: is not JSON"),
         (data(status="slow"), "deviations[0].status: 'slow' is not one of"),
         (data(cause=""), "deviations[0].cause: '' should be non-empty"),
         (data(family="other"), "one: family: 'other' is no family of this file"),
-        ({**data(), "deviations": data()["deviations"] * 2}, "one stands here twice"),
+        ({**data(), "deviations": data()["deviations"] * 2}, "one: stands here twice"),
     ],
 )
 def test_one_clear_message(tmp_path: Path, content: Any, message: str) -> None:
     text = content if isinstance(content, str) else json.dumps(content)
     (tmp_path / "deviations.json").write_text(text, encoding="utf-8")
-    with pytest.raises(DeviationError) as error:
+    with pytest.raises(EvidenceError) as error:
         deviation_data.load(tmp_path)
     assert message in str(error.value) and "\n" not in str(error.value)
 
@@ -147,7 +147,7 @@ def test_message_ends_the_build(project: Project) -> None:
     write(project, data(status="slow"))
     result = project.build()
     assert result.code != 0
-    assert "npudocs: evidence/deviations.json: deviations[0].status" in result.output
+    assert "evidence/deviations.json: deviations[0].status" in result.output
 
 
 def test_no_file_is_no_deviation(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tinyproject import Project
 
 from npudocs import evidence
 from npudocs.evidence.sweep_records import STATUSES
-from npudocs.site.operators import files, places, reading
+from npudocs.site.operators import files, places
 from npudocs.site.operators.data import Sweep
 
 PARTS = ("counts", "table", "statuses", "files", "limits", "changes", "cpu")
@@ -307,7 +307,7 @@ def test_a_cell_that_no_schema_allows_is_found(site: Project) -> None:
     record(site, OPERATORS)
     record(site, {**OPERATORS, "cos": operator(cell("fine"))}, "2.14.0")
     with pytest.raises(evidence.EvidenceError, match="operators.cos.cells.*'fine' is not one of"):
-        reading.load(site.root / "evidence/sweeps")
+        evidence.sweeps(site.root / "evidence")
 
 
 def test_addresses_stay() -> None:

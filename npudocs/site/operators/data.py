@@ -118,7 +118,8 @@ class Sweeps:
         self.deviations: dict[str, list[str]] = {}
         newest = [cell for sweep in self.all[-1:] for cell in sweep.cells.values()]
         deviating = [cell for cell in newest if cell.status in deviation_data.STATUSES]
-        for one in deviation_data.load(folder):
+        self.listed = deviation_data.load(folder)
+        for one in self.listed:
             explained = {cell.operator for cell in deviating if one.explains(cell)}
             for name in sorted(explained | {one.operator}):
                 self.deviations.setdefault(name, []).append(one.name)
@@ -182,6 +183,4 @@ def of(app: Sphinx) -> Sweeps:
             _builds[app] = Sweeps(Path(app.confdir) / app.config.npudocs_evidence)
         except evidence.EvidenceError as error:
             problems.stop(f"the evidence is not to be trusted: {error}")
-        except deviation_data.DeviationError as error:
-            problems.stop(str(error))
     return _builds[app]

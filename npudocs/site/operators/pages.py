@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 
 from npudocs.evidence import SweepCell
 from npudocs.evidence.sweep_records import FORMS
-from npudocs.site import cells, languages, marks
+from npudocs.site import cells, languages, marks, parts
 from npudocs.site.operators import data, places
 from npudocs.site.operators.data import Sweep, Sweeps
 from npudocs.site.parts import Page
@@ -102,12 +102,10 @@ def _section(
 
 def _explained(page: Page) -> list[tuple[str, tuple[str, str]]]:
     """The deviations that pages explain, each with the address and the title."""
-    from npudocs.site.deviations import anchor_of
-
     return [
-        (name, (page.url(home, anchor_of(name)), page.title(home)))
-        for home, metadata in sorted(page.app.env.metadata.items())
-        for name in metadata.get("deviations", [])
+        (name, (page.url(home, places.anchor(name)), page.title(home)))
+        for home, used in parts.pages(page.app.env, "deviation").items()
+        for (name,) in used
     ]
 
 

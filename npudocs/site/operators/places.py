@@ -43,6 +43,11 @@ def title(sweeps: Sweeps, home: str, name: str) -> str:
     )
 
 
+def anchor(deviation: str) -> str:
+    """Return the anchor of a deviation's section."""
+    return f"deviation-{deviation.replace('_', '-')}"
+
+
 def addresses(here: Page, sweeps: Sweeps) -> Callable[[str], str]:
     """Return what gives the address of an operator's section, seen from a page."""
     return lambda name: here.url(page(name, sweeps.families[name]), name)

@@ -76,7 +76,7 @@ def entries(content: dict[str, Any], root: Path) -> list[Entry]:
     Raises:
         EvidenceError: a file was edited since it ran.
     """
-    names = test_names(content["units"])
+    names = names_in_tests(content["units"])
     scrub = messages.Scrubber(root)
     found = []
     for unit in content["units"]:
@@ -103,7 +103,7 @@ def entries(content: dict[str, Any], root: Path) -> list[Entry]:
     return found
 
 
-def test_names(units: Iterable[dict[str, Any]]) -> dict[str, str]:
+def names_in_tests(units: Iterable[dict[str, Any]]) -> dict[str, str]:
     """What tests call the APIs that the pages are about, to their full names.
 
     ``make_dual`` is one of the module that the site is about. Others have the name of their module or

@@ -9,30 +9,28 @@ from typing import Any
 from tinyproject import Project
 
 from npudocs import evidence
+from npudocs.evidence import Entry, writing
 
 API = "torch.autograd.forward_ad.make_dual"
 SOCS = {"A2": "Ascend910B1", "A3": "Ascend910_9391", "950DT": "Ascend950DT_9582"}
 
 
-def entry(project: Project, check: str = "examples/one.py", **fields: Any) -> dict[str, Any]:
-    """An entry for a check of the project; it keeps the check's text."""
-    data = evidence.source_text(project.root / check)
+def entry(project: Project, check: str = "examples/one.py", **fields: Any) -> Entry:
+    """An entry for a script of the project, as it is now."""
+    blob = evidence.blob((project.root / check).read_bytes())
     made = {
-        "check": check, "part": "", "apis": [API], "items": [3], "dtype": "float32",
-        "source": evidence.sha256(data), "outcome": "passed", "message": "", "seconds": 0.5,
+        "check": check, "part": "", "apis": [API], "items": [3], "dtype": "float32", "source": blob,
+        "outcome": "passed", "message": "", "seconds": 0.5, "blob": blob,
     }  # fmt: skip
     made |= fields
     if made["outcome"] != "passed" and not made["message"]:
         made["message"] = "it broke"
-    path = project.root / "evidence/sources" / f"{made['source'][:16]}{Path(check).suffix}"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
-    return made
+    return Entry(**{**made, **{key: tuple(made[key]) for key in ("apis", "items")}})
 
 
 def record(
     project: Project,
-    *entries: dict[str, Any],
+    *entries: Entry,
     kind: str = "software",
     version: str = "2.13.0",
     product: str = "A2",
@@ -46,13 +44,8 @@ def record(
         "product": product, "device": f"{soc} (softnpu)" if software else soc,
         "softnpu": "f00" if software else "", "python": "3.11.7", "machine": "x86_64",
     }  # fmt: skip
-    content: dict[str, Any] = {
-        "schema": 1, "kind": kind, "where": where, "commit": "a" * 40, "started": started,
-        "seconds": 61.0, "entries": [*entries],
-    }  # fmt: skip
-    content["digest"] = evidence.digest(content)
-    name = f"evidence/records/{kind}/{evidence.file_name(content)}.json"
-    return project.write(name, json.dumps(content))
+    about = {"kind": kind, "where": where, "commit": "a" * 40, "started": started, "seconds": 61.0}
+    return writing.write_record(about, entries, project.root / "evidence")[0]
 
 
 def claims(

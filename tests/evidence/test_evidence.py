@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,22 +14,20 @@ from typing import Any
 import pytest
 
 from npudocs import evidence
-from npudocs.evidence import EvidenceError, sha256
+from npudocs.evidence import EvidenceError, check, files
 
-CHECK = b"assert True\n"
-ENTRY = {
-    "check": "examples/01.py",
+BLOB = evidence.blob(b"assert True\n")
+CHECK = {
+    "file": "examples/01.py",
+    "source": BLOB,
     "part": "",
+    "dtype": "",
     "apis": ["torch.autograd.forward_ad.make_dual"],
     "items": [2],
-    "dtype": "",
-    "source": sha256(CHECK),
-    "outcome": "passed",
-    "message": "",
-    "seconds": 0.5,
 }
+ID = files.check_id(CHECK)
 CONTENT = {
-    "schema": 1,
+    "schema": 2,
     "kind": "software",
     "where": {
         "torch": "2.13.0+cpu",
@@ -43,19 +43,26 @@ CONTENT = {
     "commit": "0" * 40,
     "started": "2026-11-30T06:00:00+00:00",
     "seconds": 12.5,
-    "entries": [ENTRY],
+    "passed": {ID: 0.5},
+    "others": {},
 }
 NAME = "torch_npu-2.13.0-Ascend910B1"
 RECORD = f"records/software/{NAME}.json"
+FAILED = {"outcome": "failed", "message": "no", "seconds": 1}
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An evidence folder with one record."""
-    (tmp_path / "sources").mkdir()
-    (tmp_path / "sources" / f"{sha256(CHECK)[:16]}.py").write_bytes(CHECK)
+    _write(tmp_path, "checks.json", checks(CHECK))
     _write(tmp_path, RECORD, signed(CONTENT))
     return tmp_path
+
+
+def checks(*listed: dict[str, Any]) -> dict[str, Any]:
+    """The table of these checks."""
+    sources = {check["source"]: BLOB for check in listed}
+    return {"schema": 2, "sources": sources, "checks": {files.check_id(c): c for c in listed}}
 
 
 def signed(content: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +97,7 @@ def test_a_record_is_read(folder: Path) -> None:
 @pytest.mark.parametrize(
     "edit",
     [
-        lambda content: content["entries"][0].update(seconds=0.4),
+        lambda content: content["passed"].update({ID: 0.4}),
         lambda content: content["where"].update(python="3.12.1"),
         lambda content: content.update(seconds=1),
     ],
@@ -119,17 +126,15 @@ def test_a_hand_edited_record_is_refused(
         ),
         (changed("started", value="yesterday"), "started: "),
         (changed("commit", value="HEAD"), "commit: 'HEAD' does not match"),
-        (changed("entries", 0, "outcome", value="failed"), "entries[0].message: "),
-        (changed("entries", 0, "outcome", value="skipped"), "entries[0].message: "),
-        (changed("entries", 0, "message", value="but"), "entries[0].message: "),
+        (changed("others", value={ID: {**FAILED, "message": ""}}), f"others['{ID}'].message: "),
         (
-            changed("entries", 0, value={**ENTRY, "outcome": "ok", "message": "fine"}),
-            "entries[0].outcome: 'ok' is not one of",
+            changed("others", value={ID: {**FAILED, "outcome": "ok"}}),
+            f"others['{ID}'].outcome: 'ok' is not one of",
         ),
-        (changed("entries", 0, "items", value=[9]), "entries[0].items[0]: 9 is greater than"),
-        (changed("entries", value=[]), "entries: [] "),
-        (changed("entries", value=[ENTRY, ENTRY]), "entries[1]: repeats entries[0]"),
-        (changed("entries", 0, "source", value="0" * 64), "entries[0].source: its text is not in"),
+        (changed("passed", value={}), "passed: no check ran"),
+        (changed("others", value={ID: FAILED}), f"others.{ID}: stands in passed too"),
+        (changed("passed", "0" * 12, value=1), f"passed.{'0' * 12}: is not in checks.json"),
+        (changed("passed", "first", value=1), "passed: 'first' does not match"),
         (changed("host", value="lab"), "'host' was unexpected"),
         ([], "file: [] is not of type 'object'"),
     ],
@@ -165,65 +170,67 @@ def test_every_problem_is_named(folder: Path) -> None:
     assert [problem.split(":")[0] for problem in found] == ["records/software/other.json", RECORD]
 
 
-def test_sources_are_the_texts_that_ran(folder: Path) -> None:
-    source = next((folder / "sources").iterdir())
-    source.write_text("assert False\n", encoding="utf-8")
-    assert evidence.problems(folder) == [
-        f"evidence/sources/{source.name}: file: is not the text that its record names"
-    ]
+@pytest.mark.parametrize(
+    ("field", "value"), [("items", [3]), ("part", "b"), ("file", "examples/02.py")]
+)
+def test_a_hand_edited_check_is_refused(folder: Path, field: str, value: Any) -> None:
+    _write(folder, "checks.json", {**checks(), "checks": {ID: {**CHECK, field: value}}})
+    with pytest.raises(EvidenceError, match=rf"checks\.json: checks\.{ID}: is not the hash of"):
+        evidence.records(folder)
+    assert len(evidence.problems(folder)) == 1
 
 
-def test_a_source_without_a_record_is_refused(folder: Path) -> None:
-    (folder / "sources" / "0.py").write_text("", encoding="utf-8")
-    assert evidence.problems(folder) == ["evidence/sources/0.py: file: no record names it"]
+def test_a_check_has_a_source_that_git_can_name(folder: Path) -> None:
+    _write(folder, "checks.json", {**checks(CHECK), "sources": {}})
+    with pytest.raises(EvidenceError, match=f"{ID}.source: is not in the sources"):
+        evidence.records(folder)
+    _write(folder, "checks.json", {**checks(CHECK), "sources": {BLOB: "0" * 40}})
+    with pytest.raises(EvidenceError, match=f"sources.{BLOB}: is not the blob of a script"):
+        evidence.records(folder)
+
+
+def test_a_check_with_items_that_are_none_is_refused(folder: Path) -> None:
+    _write(folder, "checks.json", checks({**CHECK, "items": [9]}))
+    with pytest.raises(EvidenceError, match=r"checks\..*\.items\[0\]: 9 is greater than"):
+        evidence.records(folder)
+
+
+def test_one_check_has_one_outcome(folder: Path) -> None:
+    again = {**CHECK, "items": [3]}
+    _write(folder, "checks.json", checks(CHECK, again))
+    both = changed("passed", value={ID: 1, files.check_id(again): 1})
+    _write(folder, RECORD, both)
+    with pytest.raises(EvidenceError, match=r"examples/01.py stands here twice"):
+        evidence.records(folder)
+
+
+def test_a_check_without_a_record_is_refused(folder: Path) -> None:
+    other = {**CHECK, "part": "b"}
+    _write(folder, "checks.json", checks(CHECK, other))
+    (problem,) = evidence.problems(folder)
+    assert problem.endswith(f"checks.json: checks.{files.check_id(other)}: no record names it")
+
+
+def test_the_text_of_a_check_is_in_git(folder: Path, tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    for words in (
+        ["init", "-q", str(root)],
+        ["-C", str(root), "commit", "--allow-empty", "-qm", "x"],
+    ):
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *identity, *words], check=True)
+    (problem,) = check.whole(folder, root)
+    assert f"checks.json: sources.{BLOB}: git has no blob {BLOB}" in problem
+    command = ["git", "-C", str(root), "hash-object", "-w", "--stdin"]
+    subprocess.run(command, input=b"assert True\n", check=True, capture_output=True)
+    assert check.whole(folder, root) == []
+    assert evidence.texts(root, [BLOB, "0" * 40]) == {BLOB: b"assert True\n"}
+    assert evidence.texts(tmp_path / "nowhere", [BLOB]) == {}
 
 
 def test_without_records_there_is_nothing(tmp_path: Path) -> None:
     assert evidence.records(tmp_path) == evidence.claims(tmp_path) == []
     assert evidence.problems(tmp_path) == []
-
-
-def test_an_edited_script_is_stale(folder: Path, tmp_path: Path) -> None:
-    ((entry,),) = (record.entries for record in evidence.records(folder))
-    root = tmp_path / "project"
-    assert entry.stale(root)
-    (root / "examples").mkdir(parents=True)
-    (root / "examples" / "01.py").write_bytes(CHECK)
-    assert not entry.stale(root)
-    (root / "examples" / "01.py").write_bytes(CHECK + b"# more\n")
-    assert entry.stale(root)
-
-
-PAGE = """# Page
-
-Prose.
-
-```{doctest}
->>> 1 + 1
-2
-```
-
-```python
-not executed
-```
-
-    :::{testcode}
-    :skipif: False
-    print(1)
-    :::
-"""
-
-
-def test_prose_does_not_make_a_page_stale_and_a_block_does(tmp_path: Path) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(PAGE, encoding="utf-8")
-    before = evidence.source_text(page)
-    assert b"1 + 1" in before and b":skipif:" in before
-    assert b"Prose" not in before and b"not executed" not in before
-    page.write_text(PAGE.replace("Prose", "Other prose"), encoding="utf-8")
-    assert evidence.source_text(page) == before
-    page.write_text(PAGE.replace("print(1)", "print(2)"), encoding="utf-8")
-    assert evidence.source_text(page) != before
 
 
 CLAIM = {
@@ -275,3 +282,24 @@ def test_what_has_a_record_is_not_unrecorded(folder: Path) -> None:
 
 def test_the_projects_own_evidence_is_whole() -> None:
     assert evidence.problems() == []
+
+
+def test_the_evidence_is_small() -> None:
+    found = [path.stat().st_size for path in evidence.FOLDER.rglob("*") if path.is_file()]
+    assert sum(found) <= 3_000_000 and len(found) <= 60
+
+
+def test_neither_sphinx_nor_torch_is_needed() -> None:
+    code = """if True:
+        import importlib, pkgutil, sys
+        for name in ("sphinx", "docutils", "torch", "torch_npu"):
+            sys.modules[name] = None
+        from npudocs import evidence
+        for module in pkgutil.iter_modules(evidence.__path__):
+            if module.name != "__main__":
+                importlib.import_module(f"npudocs.evidence.{module.name}")
+        from npudocs.evidence.__main__ import main
+        assert evidence.records() and evidence.sweeps()
+        assert not [name for name in sys.modules if name.startswith("npudocs.site")]
+    """
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=evidence.ROOT)

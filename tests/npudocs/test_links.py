@@ -48,7 +48,7 @@ def test_a_sound_site_has_no_problem(site: Path) -> None:
         ("../index.html#gone", "Cannot find fragment"),
         ("#gone", "Cannot find fragment"),
         ("../../other.html", "File not found"),
-        ("/api/x.html", "File not found"),
+        ("/api/x.html", "Cannot resolve root-relative link"),
         ("../data/", "File not found"),
     ],
 )

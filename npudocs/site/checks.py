@@ -32,17 +32,6 @@ class Column:
         return where(self.records)
 
 
-@dataclasses.dataclass(frozen=True)
-class CheckFile:
-    """The checks of one file: the texts that ran, its row of marks, and each part."""
-
-    name: str
-    texts: list[Entry]
-    row: list[Any]
-    parts: list[dict[str, Any]]
-    stale: list[str]
-
-
 def where(records: list[Record]) -> str:
     """The versions and products of records of one kind, in words."""
     pairs = [(record.version, record.where["product"]) for record in records]
@@ -197,7 +186,8 @@ def _row(
 
 def _file(
     found: Evidence, columns: list[Column], name: str, listed: list[evidence.Ran]
-) -> CheckFile:
+) -> dict[str, Any]:
+    """The checks of one file: the texts that ran, its row of marks, each part, and why it is stale."""
     texts = {entry.source: entry for ran in listed for _, entry in ran}
     stale = {
         cells.stale_words(found, record, entry): None for ran in listed for record, entry in ran
@@ -206,8 +196,13 @@ def _file(
         {"name": " ".join(filter(None, (ran[0][1].part, ran[0][1].dtype))), "ended": [*_ended(ran)]}
         for ran in listed
     ]
-    row = _row(found, columns, lambda entry: entry.check == name)
-    return CheckFile(name, [*texts.values()], row, parts, [*filter(None, stale)])
+    return {
+        "name": name,
+        "texts": [*texts.values()],
+        "row": _row(found, columns, lambda entry: entry.check == name),
+        "parts": parts,
+        "stale": [*filter(None, stale)],
+    }
 
 
 def _ended(ran: evidence.Ran) -> Iterator[dict[str, Any]]:

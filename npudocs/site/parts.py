@@ -29,6 +29,8 @@ from npudocs.site.words import say, say_number
 
 TEMPLATES = Path(__file__).with_name("templates") / "parts"
 Context = Callable[..., Mapping[str, Any]]
+# Hashes and numbers of blocks, which nobody searches for.
+UNSEARCHED = ("checks",)
 _contexts: dict[str, Context] = {}
 _BLOCK_END = re.compile(r"</(?:t[dh]|p|li|summary)>(?!\n)")
 
@@ -151,7 +153,8 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for part in list(doctree.findall(evidence_part)):
         page, name = Page(app, docname), part["name"]
         html = render(page, name, _contexts[name](page, *part["arguments"]))
-        part.replace_self(nodes.raw("", html, format="html"))
+        classes = ["no-search"] if name in UNSEARCHED else []
+        part.replace_self(nodes.raw("", html, format="html", classes=classes))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -118,6 +118,12 @@ def test_another_build_of_the_same_release_is_stale(site: Project) -> None:
     assert row(page, "check-examples-one-py").count("npudocs-stale-word") == 1
 
 
+def test_hashes_and_numbers_are_not_searched(site: Project) -> None:
+    record(site, entry(site, part="unheard"))
+    assert "unheard" in checks(site)
+    assert "unheard" not in site.read("html/searchindex.js")
+
+
 def test_without_records_the_page_says_so(site: Project) -> None:
     path = record(site, entry(site))
     assert "npudocs-cells" in checks(site)

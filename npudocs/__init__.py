@@ -23,7 +23,6 @@ MODULES = (
     "npudocs.execute.doctests",
     "npudocs.execute.fences",
     "npudocs.execute.scripts",
-    "npudocs.site.gallery_words",
     "npudocs.site.verifies",
     "npudocs.site.items",
     "npudocs.site.signatures",
@@ -36,8 +35,6 @@ MODULES = (
     "npudocs.site.operators",
     "npudocs.site.llms",
     "npudocs.site.registry",
-    "npudocs.site.switch",
-    "npudocs.site.versions",
     "npudocs.site.looks",
     "npudocs.site.prose",
 )

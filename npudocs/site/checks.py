@@ -71,7 +71,7 @@ def differences(page: Page) -> dict[str, Any]:
     found = page.evidence
     try:
         explain = evidence.explanations(found.folder)
-    except ValueError as error:
+    except evidence.EvidenceError as error:
         problems.report(page.app, str(error), location=page.docname)
         explain = []
     kinds = []

@@ -157,7 +157,7 @@ def test_differences_are_found_grouped_and_explained(site: Project) -> None:
     said["words"] = ""
     site.write("evidence/explanations.json", json.dumps({"explanations": [said]}))
     result = site.build()
-    assert "explanations[0].words: is empty" in result.output and result.code != 0
+    assert "explanations[0].words: '' does not match" in result.output and result.code != 0
 
 
 def test_only_runs_of_the_same_source_are_compared(site: Project) -> None:

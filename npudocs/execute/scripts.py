@@ -42,7 +42,8 @@ def configuration(examples: str = "../examples", **more: Any) -> dict[str, Any]:
         "only_warn_on_example_error": True,
         "inspect_global_variables": False,
         "reset_modules": ("matplotlib",),
-        "notebook_extensions": {".py"},
+        # No notebooks: roles and directives of Sphinx would stand in them as they are.
+        "notebook_extensions": set(),
         "download_all_examples": False,
         "write_computation_times": False,
         "show_signature": False,

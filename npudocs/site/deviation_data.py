@@ -1,26 +1,19 @@
-"""The data behind the pages of deviations: ``evidence/deviations.json``, and the upstream report made from it."""
+"""The data behind the pages of deviations: ``evidence/deviations.json``, and which cells of sweeps it explains."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-import jsonschema
-
+from npudocs import evidence
 from npudocs.evidence import SweepCell
 
 NAME, SCHEMA = "deviations.json", "deviations.schema.json"
-FOLDER = Path(__file__).parents[2] / "evidence"
 # A cell of a sweep with one of these has to be explained.
 STATUSES = ("tangent lost", "wrong", "error", "no error")
-
-
-class DeviationError(ValueError):
-    """``evidence/deviations.json`` is not to be trusted; the message says where and why."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,48 +83,53 @@ class Deviation:
     fix: str
     rules: tuple[Rule, ...]
 
-    @property
-    def keys(self) -> tuple[tuple[str, ...], ...]:
-        """The operators of the rules, as they are written; a glob may be among them."""
-        return tuple((name,) for rule in self.rules for name in rule.operators)
-
     def explains(self, cell: SweepCell) -> bool:
         """Whether a cell is of this deviation, or one of its messages is."""
         return any(rule.matches(cell, said) for rule in self.rules for said in messages(cell))
 
 
-def load(folder: Path = FOLDER) -> list[Deviation]:
-    """All deviations, in the order of the file.
+def load(folder: Path = evidence.FOLDER) -> list[Deviation]:
+    """Return all deviations, in the order of the file.
 
     Raises:
-        DeviationError: the file is not what the schema says, or says something twice.
+        EvidenceError: the file is not what the schema says, or says something twice.
     """
     path = folder / NAME
     if not path.is_file():
         return []
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DeviationError(f"evidence/{NAME}: is not JSON: {error}") from error
-    rules = json.loads((FOLDER / SCHEMA).read_text(encoding="utf-8"))
-    found = jsonschema.Draft202012Validator(rules).iter_errors(content)
-    for problem in sorted(found, key=lambda error: error.json_path):
-        raise DeviationError(f"evidence/{NAME}: {problem.json_path[2:]}: {problem.message}")
+    content = evidence.load_checked(path, SCHEMA)
     families = {
         name: Family(**{**family, "sources": _sources(family)})
         for name, family in content["families"].items()
     }
-    made = [_deviation(entry, families) for entry in content["deviations"]]
-    _once(made)
+    made: list[Deviation] = []
+    names: set[str] = set()
+    rules: dict[Rule, str] = {}
+    for entry in content["deviations"]:
+        name = entry["name"]
+        if entry["family"] not in families:
+            message = f"family: {entry['family']!r} is no family of this file"
+            raise evidence.refusal(path, name, message)
+        made.append(one := _deviation(entry, families[entry["family"]]))
+        if name in names:
+            raise evidence.refusal(path, name, "stands here twice")
+        names.add(name)
+        for rule in one.rules:
+            if rule in rules:
+                raise evidence.refusal(path, name, f"{rule} is explained by {rules[rule]} too")
+            rules[rule] = name
+            for pattern in rule.operators:
+                if not pattern.strip("*?") and not rule.message:
+                    message = f"explains: {pattern} is every operator, so the rule needs a message"
+                    raise evidence.refusal(path, name, message)
     return made
 
 
-def _deviation(entry: dict[str, Any], families: dict[str, Family]) -> Deviation:
-    if entry["family"] not in families:
-        message = f"family: {entry['family']!r} is no family of this file"
-        raise DeviationError(f"evidence/{NAME}: {entry['name']}: {message}")
-    family = families[entry["family"]]
-    rules = tuple(_rule(entry["name"], one) for one in entry["explains"])
+def _deviation(entry: dict[str, Any], family: Family) -> Deviation:
+    rules = tuple(
+        Rule(**{key: tuple(v) if isinstance(v, list) else v for key, v in one.items()})
+        for one in entry["explains"]
+    )
     fields = {name: entry[name] for name in entry if name not in ("explains", "report")}
     report = {"fix": family.fix, **entry["report"]}
     return Deviation(
@@ -139,31 +137,8 @@ def _deviation(entry: dict[str, Any], families: dict[str, Family]) -> Deviation:
     )
 
 
-def _rule(name: str, entry: dict[str, Any]) -> Rule:
-    rule = Rule(**{key: tuple(v) if isinstance(v, list) else v for key, v in entry.items()})
-    for pattern in rule.operators:
-        if not pattern.strip("*?") and not rule.message:
-            message = f"explains: {pattern} is every operator, so the rule needs a message"
-            raise DeviationError(f"evidence/{NAME}: {name}: {message}")
-    return rule
-
-
 def _sources(entry: dict[str, Any]) -> tuple[Source, ...]:
     return tuple(Source(**source) for source in entry["sources"])
-
-
-def _once(deviations: Iterable[Deviation]) -> None:
-    names: set[str] = set()
-    rules: dict[Rule, str] = {}
-    for one in deviations:
-        if one.name in names:
-            raise DeviationError(f"evidence/{NAME}: {one.name} stands here twice")
-        names.add(one.name)
-        for rule in one.rules:
-            if rule in rules:
-                message = f"{rule} is explained by {rules[rule]} too"
-                raise DeviationError(f"evidence/{NAME}: {one.name}: {message}")
-            rules[rule] = one.name
 
 
 def messages(cell: SweepCell) -> list[str]:
@@ -214,50 +189,3 @@ def unused(deviations: Iterable[Deviation], cells: Iterable[SweepCell]) -> list[
                         f"{rule}: remove it, with the deviation and its section if nothing is left"
                     )
     return found
-
-
-def report(deviation: Deviation, steps: str, actual: str) -> str:
-    """The text of an upstream report."""
-    where = "\n".join(f"- {source}" for source in (*deviation.sources, *deviation.family.sources))
-    return f"""\
-Title: {deviation.title}
-Repository: {deviation.family.repository}
-
-## Environment
-
-- torch: <version>
-- torch_npu: <version>
-- CANN: <version>
-- product: <name>
-
-## Steps
-
-```python
-import torch
-import torch.autograd.forward_ad as fwAD
-import torch.nn.functional as F
-
-device = torch.accelerator.current_accelerator()
-{steps.strip()}
-```
-
-## Expected
-
-{deviation.expected}
-
-## Actual
-
-```text
-{actual.strip()}
-```
-
-## Cause
-
-{deviation.cause} {deviation.family.cause}
-
-{where}
-
-## Suggested fix
-
-{deviation.fix}
-"""

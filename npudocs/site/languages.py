@@ -3,12 +3,18 @@
 A build with another ``language`` reads the results of the English one. The gallery is not made again, no
 script runs, generated pages and data files are taken as they are; where they are missing the build ends.
 Its pages come to stand in the folder ``zh`` inside of the English site.
+
+sphinx-gallery writes titles and introductions as HTML, where Sphinx finds no text to translate: they are taken from
+the translated pages of the scripts, which are known by their pictures. How long a script ran is another text in each
+run, so that no catalog can have it.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
+from html import escape
 from typing import Any
 
 from docutils import nodes
@@ -24,6 +30,10 @@ from npudocs.site import words
 FOLDERS = {"zh_CN": "zh"}
 NAMES = {words.ENGLISH: "English", "zh_CN": "简体中文"}
 
+_PICTURE = re.compile(r"sphx_glr_(\w+)_thumb\.")
+_TOOLTIP = re.compile(r'(<div class="sphx-glr-thumbcontainer" tooltip=")[^"]*(")')
+_TITLE = re.compile(r'(<div class="sphx-glr-thumbnail-title">).*?(</div>)', re.DOTALL)
+_TIME = re.compile(r"Total running time of the script: \((\d+) minutes ([\d.]+) seconds\)")
 Words = Callable[[Sphinx, str], str]
 _titles: dict[str, Words] = {}
 
@@ -87,6 +97,51 @@ def _check(app: Sphinx) -> None:
         )
 
 
+def _translate(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    if not translating(app):
+        return
+    _thumbnails(app, doctree)
+    if gallery.script_of(app, docname):
+        for node in doctree.findall(nodes.paragraph):
+            if found := _TIME.fullmatch(node.astext()):
+                spent = words.say("{minutes} minutes {seconds} seconds")
+                spent = spent.format(minutes=found[1], seconds=found[2])
+                head = nodes.strong(text=words.say("Total running time of the script:"))
+                node.children = []
+                node += [head, nodes.Text(f" ({spent})")]
+
+
+def _thumbnails(app: Sphinx, doctree: nodes.document) -> None:
+    parts = [n for n in doctree.findall(nodes.Element) if isinstance(n, nodes.raw | nodes.image)]
+    for number, part in enumerate(parts):
+        if not isinstance(part, nodes.image) or not (found := _PICTURE.search(part["uri"])):
+            continue
+        page = f"{gallery.FOLDER}/{found[1]}"
+        if page not in app.env.titles:
+            continue
+        # The tooltip is in the HTML before the picture, the title in that after it.
+        for other, pattern, text in (
+            (parts[number - 1], _TOOLTIP, _introduction(app, page)),
+            (parts[min(number + 1, len(parts) - 1)], _TITLE, app.env.titles[page].astext()),
+        ):
+            if isinstance(other, nodes.raw):
+                _replace(other, pattern, escape(text))
+
+
+def _replace(part: nodes.raw, pattern: re.Pattern[str], text: str) -> None:
+    html = pattern.sub(lambda match: f"{match[1]}{text}{match[2]}", part.astext())
+    part.children = [nodes.Text(html)]
+
+
+def _introduction(app: Sphinx, page: str) -> str:
+    """The first paragraph of a script's page."""
+    for section in app.env.get_doctree(page).findall(nodes.section):
+        for node in section.children:
+            if isinstance(node, nodes.paragraph):
+                return " ".join(node.astext().split())
+    return ""
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     # What the site has; the first is English.
     app.add_config_value("npudocs_languages", [*NAMES], "html", types=frozenset({list}))
@@ -95,4 +150,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # Before other handlers use words, and after the device is known.
     app.connect("config-inited", _load, priority=550)
     app.connect("builder-inited", _check, priority=60)
+    app.connect("doctree-resolved", _translate)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,11 +1,20 @@
-"""How the site looks beyond its pages: the theme's options, edit links, social cards and the page for 404.
+"""How the site looks beyond its pages: the theme's options, switches, edit links, social cards and the page for 404.
 
 What needs the site's own address (``html_baseurl``) or that of its repository is left out while these are
 empty, so that no link leads nowhere.
+
+Each page links to itself in the other languages, without a script: the English site is the root, every other language
+a folder in it, and the links are relative, so that they hold wherever the site lies.
+
+``versions.json`` in the site's root names this version alone. Where several versions are published next to each other,
+whoever publishes them puts a file that lists all into each:
+``[{"name": "0.1.0", "path": "./"}, {"name": "0.2.0", "path": "../0.2.0/"}]``. A script reads it and makes a choice of
+it that keeps the page; without it, or where pages are opened as files, the page names its own version.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,14 +23,15 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from npudocs.execute import scripts as gallery
-from npudocs.site import marks, switch
-from npudocs.site.operators import markup
+from npudocs.site import languages
+from npudocs.site.operators import places
 from npudocs.site.words import say
 
 TEMPLATES = Path(__file__).with_name("templates")
 CARD = "_static/card.png"
+VERSIONS, VERSIONS_SCRIPT = "versions.json", "versions.js"
 # Pages that the build writes: there is nothing to edit.
-MADE = (f"{marks.RECORDS}/", f"{markup.FOLDER}/")
+MADE = (f"{places.FOLDER}/",)
 
 
 def theme_options(title: str) -> dict[str, Any]:
@@ -69,9 +79,21 @@ def _source(app: Sphinx, docname: str) -> str:
     return gallery.name_of(app, script or Path(app.env.doc2path(docname)))
 
 
+def folder_of(language: str) -> str:
+    """Return the folder of a language in the site, with its slash; the root's is empty."""
+    name = languages.FOLDERS.get(language, "")
+    return f"{name}/" if name else ""
+
+
+def other_language(here: str, there: str, uri: str) -> str:
+    """Return the relative address of a page in another language; `uri` is its address in the site."""
+    up = uri.count("/") + folder_of(here).count("/")
+    return f"{'../' * up}{folder_of(there)}{uri}"
+
+
 def _configure(app: Sphinx, config: Config) -> None:
     config.templates_path = [*config.templates_path, str(TEMPLATES)]
-    folder = switch.folder(config.language)
+    folder = folder_of(config.language)
     # The page for 404 is shown at any address, so that its own links cannot be relative.
     config.notfound_urls_prefix = f"{urlsplit(config.html_baseurl).path.rstrip('/')}/{folder}"
     config.notfound_template = "notfound.html"
@@ -88,7 +110,29 @@ def _context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     context["npudocs_edit"] = edit_address(app, pagename)
+    context["npudocs_page"] = app.builder.get_target_uri(pagename)
     context["say"] = say
+    context["npudocs_languages"] = []
+    here = app.config.language
+    for there in app.config.npudocs_languages:
+        tag = there.replace("_", "-")
+        if pagename == app.config.notfound_pagename:
+            # That page is shown at any address, and there is none like it to lead to.
+            prefix = app.config.notfound_urls_prefix.removesuffix(folder_of(here))
+            href = f"{prefix}{folder_of(there)}"
+        else:
+            href = other_language(here, there, app.builder.get_target_uri(pagename))
+            link = f'<link rel="alternate" hreflang="{tag}" href="{href}" />\n'
+            context["metatags"] = context.get("metatags", "") + link
+        if there != here:
+            name = languages.NAMES[there]
+            context["npudocs_languages"].append({"href": href, "tag": tag, "name": name})
+
+
+def _write_versions(app: Sphinx, error: Exception | None) -> None:
+    if error is None and app.builder.format == "html":
+        text = json.dumps([{"name": app.config.version, "path": "./"}])
+        (Path(app.outdir) / VERSIONS).write_text(f"{text}\n", encoding="utf-8")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -100,4 +144,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # Before the extensions above look at their values.
     app.connect("config-inited", _configure, priority=400)
     app.connect("html-page-context", _context)
+    app.connect("build-finished", _write_versions)
+    if "html_static_path" in app.config and app.config.html_static_path:
+        app.add_js_file(VERSIONS_SCRIPT, loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

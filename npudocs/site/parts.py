@@ -1,23 +1,108 @@
-"""Parts of a page that are drawn from the evidence when the page is written.
+"""Parts of a page that a template draws from data when the page is written.
 
-A directive leaves a placeholder; `render` functions fill it, so that a page need not be read again when
-a record is added. Pages with such a part are written again whenever the evidence says something else.
+A directive ``{NAME} ARGUMENTS`` leaves a placeholder; `npudocs.site.registry` names them all. When the page is
+written, the directive's function answers what the data say, and ``templates/parts/NAME.html.j2`` draws it. So a page
+need not be read again when a record is added: pages with a part are written again whenever the evidence says
+something else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+import jinja2
 from docutils import nodes
+from markupsafe import Markup, escape
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from npudocs.site import cells
+from npudocs.evidence import Evidence, short
+from npudocs.site import cells, languages, marks
+from npudocs.site.words import say, say_number
 
-Render = Callable[[Sphinx, str, list[str]], list[nodes.Node]]
-_renders: dict[str, Render] = {}
+TEMPLATES = Path(__file__).with_name("templates") / "parts"
+Context = Callable[..., Mapping[str, Any]]
+# Hashes and numbers of blocks, which nobody searches for.
+UNSEARCHED = ("checks",)
+_contexts: dict[str, Context] = {}
+_BLOCK_END = re.compile(r"</(?:t[dh]|p|li|summary)>(?!\n)")
+
+
+class Page:
+    """The page that a part stands on: the first argument of its function, and ``page`` in its template."""
+
+    def __init__(self, app: Sphinx, docname: str) -> None:
+        self.app, self.docname = app, docname
+
+    @property
+    def evidence(self) -> Evidence:
+        """The evidence of the project."""
+        return cells.of(self.app)
+
+    def has(self, docname: str) -> bool:
+        """Whether there is a page of this name."""
+        return docname in self.app.env.found_docs
+
+    def with_part(self, name: str) -> str:
+        """The first page that has this part, or an empty text."""
+        return next(iter(pages(self.app.env, name)), "")
+
+    def title(self, docname: str = "") -> str:
+        """The title of a page."""
+        return self.app.env.titles[docname or self.docname].astext()
+
+    def url(self, docname: str = "", anchor: str = "") -> str:
+        """The address of a page, or of a place on it, seen from here."""
+        here = docname in ("", self.docname)
+        address = "" if here else self.app.builder.get_relative_uri(self.docname, docname)
+        return f"{address}#{quote(anchor)}" if anchor else address
+
+    def file(self, name: str) -> str:
+        """The address of a file at the top of the site, where the data are, seen from here."""
+        up = "../" * self.app.builder.get_target_uri(self.docname).count("/")
+        return f"{languages.root(self.app)}{up}{name}"
+
+
+def code(words: str) -> Markup:
+    """Return the text as HTML; what stands between backticks is literal."""
+    parts = [
+        Markup('<code class="docutils literal notranslate">{}</code>').format(part)
+        if number % 2
+        else escape(part)
+        for number, part in enumerate(str(words).split("`"))
+    ]
+    return Markup("").join(parts)
+
+
+@functools.cache
+def _templates() -> jinja2.Environment:
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": short}
+    made.globals |= {
+        name: getattr(marks, name) for name in ("CHECKS", "KINDS", "ON", "SAYS", "SIGNS")
+    }
+    made.filters |= {"code": code, "counts": cells.counts_words}
+    return made
+
+
+def render(page: Page, name: str, context: Mapping[str, Any]) -> str:
+    """Return the HTML of a part."""
+    html = _templates().get_template(f"{name}.html.j2").render(page=page, **context)
+    # The search index strips tags: words of two blocks must not become one.
+    return _BLOCK_END.sub(r"\g<0>\n", html)
 
 
 class evidence_part(nodes.General, nodes.Element):
@@ -25,7 +110,7 @@ class evidence_part(nodes.General, nodes.Element):
 
 
 class Part(SphinxDirective):
-    """A directive of `add`; its arguments go to its render function."""
+    """A directive of `draw`; its arguments go to its function."""
 
     def run(self) -> list[nodes.Node]:
         """Return the placeholder."""
@@ -37,9 +122,10 @@ class Part(SphinxDirective):
         return [part]
 
 
-def add(app: Sphinx, name: str, render: Render, arguments: int = 0) -> None:
-    """Add the directive ``{name}`` with so many arguments, filled by `render`."""
-    _renders[name] = render
+def draw(app: Sphinx, name: str, context: Context) -> None:
+    """Add the directive ``{name}``: its template gets what `context` returns for the page and the arguments."""
+    _contexts[name] = context
+    arguments = len(inspect.signature(context).parameters) - 1
     app.add_directive(name, type("Part", (Part,), {"required_arguments": arguments}))
 
 
@@ -65,7 +151,10 @@ def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for part in list(doctree.findall(evidence_part)):
-        part.replace_self(_renders[part["name"]](app, docname, part["arguments"]))
+        page, name = Page(app, docname), part["name"]
+        html = render(page, name, _contexts[name](page, *part["arguments"]))
+        classes = ["no-search"] if name in UNSEARCHED else []
+        part.replace_self(nodes.raw("", html, format="html", classes=classes))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,67 +15,47 @@ from sphinx.application import Sphinx
 
 from npudocs import evidence
 from npudocs.evidence import Claim, Evidence, Mark, Record
-from npudocs.site import cells, languages, marks, parts
+from npudocs.site import cells, languages, marks, support
 from npudocs.site.verifies import ITEMS
 
 FOLDER, NAME = "data", "support.json"
 SCHEMA = Path(__file__).with_name("support.schema.json")
 
 
-def apis(app: Sphinx) -> dict[str, str]:
-    """The APIs that have a support table on a page, and that page."""
-    found = parts.pages(app.env, "support").items()
-    return {used[0]: page for page, listed in found for used in listed}
-
-
 def content(app: Sphinx) -> dict[str, Any]:
     """All that the tables say."""
-    found = cells.of(app)
-    homes = apis(app)
-    dtypes = found.dtypes([*homes])
+    found, homes = cells.of(app), support.homes(app.env)
+    checks = app.builder.get_target_uri(marks.CHECKS)
+    apis = []
+    for api, page in homes.items():
+        drawn = [
+            cell | {"dtype": dtype}
+            for dtype in found.dtypes([*homes])
+            for cell in _cells(found, lambda v, p, a=api, d=dtype: found.api_cell(a, v, p, d))
+        ]
+        apis.append({"api": api, "page": app.builder.get_target_uri(page), "cells": drawn})
+    items = [
+        {"item": int(item), **words}
+        | {"cells": _cells(found, lambda v, p, i=int(item): found.item_cell(i, v, p))}
+        for item, words in ITEMS.items()
+    ]
     return {
         "schema": 1,
         "versions": found.versions,
         "products": [*evidence.PRODUCTS],
-        "records": [_record(app, record) for record in found.current],
-        "apis": [
-            {
-                "api": api,
-                "page": app.builder.get_target_uri(page),
-                "cells": [
-                    cell | {"dtype": dtype}
-                    for dtype in dtypes
-                    for cell in _cells(
-                        found, lambda v, p, a=api, d=dtype: found.api_cell(a, v, p, d)
-                    )
-                ],
-            }
-            for api, page in homes.items()
-        ],
-        "items": [
-            {
-                "item": int(item),
-                **words,
-                "cells": _cells(found, lambda v, p, i=int(item): found.item_cell(i, v, p)),
-            }
-            for item, words in ITEMS.items()
-        ],
+        "records": [_record(record, checks) for record in found.current],
+        "apis": apis,
+        "items": items,
     }
 
 
-def _record(app: Sphinx, record: Record) -> dict[str, Any]:
-    return {
-        "name": record.name,
-        "kind": record.kind,
-        "page": app.builder.get_target_uri(f"{marks.RECORDS}/{record.name}"),
-        "version": record.version,
-        "started": record.started,
-        "commit": record.commit,
-        "where": record.where,
-    }
+def _record(record: Record, checks: str) -> dict[str, Any]:
+    fields = ("name", "kind", "version", "started", "commit", "where")
+    page = f"{checks}#{cells.slug('record', record.name)}"
+    return {name: getattr(record, name) for name in fields} | {"page": page}
 
 
-def _cells(found: Evidence, ask: Any) -> list[dict[str, Any]]:
+def _cells(found: Evidence, ask: support.Ask) -> list[dict[str, Any]]:
     """The cells of one row of questions; those that are unknown are left out."""
     made = []
     for version in found.versions:
@@ -84,28 +63,18 @@ def _cells(found: Evidence, ask: Any) -> list[dict[str, Any]]:
             drawn, said = ask(version, product)
             if drawn or said:
                 place = {"version": version, "product": product}
-                made.append(place | {"records": _marks(drawn), "claims": _claims(said)})
+                says = {"records": [*map(_mark, drawn)], "claims": [*map(_claim, said)]}
+                made.append(place | says)
     return made
 
 
-def _marks(drawn: Iterable[Mark]) -> list[dict[str, Any]]:
-    return [
-        {
-            "record": mark.record.name,
-            "kind": mark.record.kind,
-            "outcome": mark.verdict,
-            "counts": mark.counts,
-            "stale": mark.stale,
-        }
-        for mark in drawn
-    ]
+def _mark(mark: Mark) -> dict[str, Any]:
+    record = {"record": mark.record.name, "kind": mark.record.kind}
+    return record | {"outcome": mark.verdict, "counts": mark.counts, "stale": mark.stale}
 
 
-def _claims(said: Iterable[Claim]) -> list[dict[str, str]]:
-    return [
-        {"says": claim.says, "words": claim.words, "source": claim.source["title"]}
-        for claim in said
-    ]
+def _claim(claim: Claim) -> dict[str, str]:
+    return {"says": claim.says, "words": claim.words, "source": claim.source["title"]}
 
 
 def _write(app: Sphinx, exception: Exception | None) -> None:

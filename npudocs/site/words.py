@@ -4,8 +4,8 @@ A module wraps what a reader sees in ``say("...")``, with names in braces for wh
 
     say("{number} checks: {counts}.").format(number=3, counts="3 passed")
 
-``make gettext`` collects these, and the texts of data files that ``npudocs/site/translations/sources.json`` names,
-into the catalogs ``npudocs`` and ``data`` of ``locales/``. In English a message is what stands in the code.
+``make gettext`` collects these, and the texts of data files that ``npudocs/site/translations/babel.cfg`` names,
+into the catalog ``npudocs`` of ``locales/``. In English a message is what stands in the code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from babel.messages.pofile import read_po
 
 ENGLISH = "en"
-CATALOGS = ("npudocs", "data")
+CATALOG = "npudocs"
 LOCALES = Path(__file__).parents[2] / "locales"
 
 _translated: dict[str, str] = {}
@@ -29,23 +29,20 @@ def catalog(language: str, name: str, folder: Path = LOCALES) -> Path:
 def load(language: str, folder: Path = LOCALES) -> dict[str, str]:
     """Take the words of this language from now on; returns those that are translated."""
     _translated.clear()
-    for path in (catalog(language, name, folder) for name in CATALOGS):
-        if language == ENGLISH or not path.is_file():
-            continue
-        with path.open("rb") as file:
-            for message in read_po(file):
-                # A translation that nobody looked at since its original changed is none.
-                if message.id and message.string and not message.fuzzy:
-                    _keep(message.id, message.string)
+    path = catalog(language, CATALOG, folder)
+    if language == ENGLISH or not path.is_file():
+        return _translated
+    with path.open("rb") as file:
+        for message in read_po(file):
+            # A translation that nobody looked at since its original changed is none.
+            if message.id and message.string and not message.fuzzy:
+                originals, texts = (
+                    [one] if isinstance(one, str) else [*one]
+                    for one in (message.id, message.string)
+                )
+                # Chinese has one form for all numbers.
+                _translated.update((one, texts[-1]) for one in originals)
     return _translated
-
-
-def _keep(original: str | tuple[str, ...], translation: str | tuple[str, ...]) -> None:
-    originals = [original] if isinstance(original, str) else [*original]
-    forms = [translation] if isinstance(translation, str) else [*translation]
-    for number, one in enumerate(originals):
-        # Chinese has one form for all numbers.
-        _translated[one] = forms[min(number, len(forms) - 1)]
 
 
 def say(message: str) -> str:

@@ -1,7 +1,7 @@
 """``report``: the task's results report in Chinese and English, from one set of data.
 
 Chip records, software records and claims are named apart in every cell and never merged. The prose is in
-`templates/`, what both languages share in `report.json` and `test_inventory.json`.
+`templates/`, what both languages share is in `report.json` and `evidence/upstream_tests.json`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
     return {
         "words": shared["words"],
         "corrections": shared["corrections"],
-        "inventory": _load("test_inventory.json"),
+        "inventory": _load(evidence.FOLDER / "upstream_tests.json")["report"],
         "products": PRODUCTS,
         "items": [
             {

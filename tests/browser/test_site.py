@@ -30,7 +30,7 @@ KINDS = {
     "family": "operators/families/torch-t-z.html",
     "deviations": "deviations/index.html",
     "evidence": "evidence/index.html",
-    "record": "evidence/records/*.html",
+    "checks": "evidence/checks.html",
     "contribute": "contribute.html",
     "search": "search.html?q=tangent",
     "index": "genindex.html",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from tinyproject import OFF, SILICON, SOFTWARE, Project
 
 PLOT = """
@@ -131,6 +134,27 @@ def test_doctest_builder_runs_no_script(project: Project) -> None:
     result = project.build("doctest")
     assert result.code == 0, result.output
     assert project.build().code != 0
+
+
+def test_minigallery_works_in_markdown(project: Project) -> None:
+    project.script("one", "import torch\n\ntorch.ones(1)")
+    project.page("```{eval-rst}\n.. minigallery:: torch.ones\n```\n")
+    result = project.build()
+    assert result.code == 0, result.output
+    assert 'href="gallery/one.html' in project.read("html/page.html")
+    assert "one.ipynb" not in project.read("html/gallery/one.html")
+
+
+def test_no_minigallery_of_the_site_is_empty() -> None:
+    root = Path(__file__).parents[2]
+    scripts = [path.read_text(encoding="utf-8") for path in (root / "examples").glob("*.py")]
+    pages = [path.read_text(encoding="utf-8") for path in (root / "docs/api").glob("*.md")]
+    names = [name for page in pages for name in re.findall(r"minigallery:: (\S+)", page)]
+    assert len(names) > 8
+    for name in names:
+        short = name.rpartition(".")[2]
+        used = [s for s in scripts if re.search(rf"(\.|import ){short}\b", s) and name in s]
+        assert used, f"no script in the gallery uses {name}"
 
 
 def test_script_without_a_figure_has_its_own_drawing(project: Project) -> None:

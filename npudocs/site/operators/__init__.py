@@ -10,10 +10,8 @@ from typing import Any
 from sphinx.application import Sphinx
 
 MODULES = (
-    "npudocs.site.operators.about",
     "npudocs.site.operators.table",
     "npudocs.site.operators.pages",
-    "npudocs.site.operators.changes",
     "npudocs.site.operators.files",
 )
 

@@ -53,8 +53,8 @@ class Sweep:
     @property
     def place(self) -> str:
         """Version and product in words; what was software never reads like a chip."""
-        as_ = say("as" if self.kind == "software" else "on")
-        return f"torch_npu {self.version} {as_} {self.product}, {say(marks.KINDS[self.kind])}"
+        on, kind = say(marks.ON[self.kind]), say(marks.KINDS[self.kind])
+        return f"torch_npu {self.version} {on} {self.product}, {kind}"
 
     @functools.cached_property
     def cells(self) -> dict[Key, SweepCell]:
@@ -73,7 +73,7 @@ class Sweep:
     @property
     def dtypes(self) -> list[str]:
         """The dtypes that were swept."""
-        return [dtype for dtype in statuses_forms_dtypes()[2] if dtype in self.made["dtypes"]]
+        return [dtype for dtype in DTYPES if dtype in self.made["dtypes"]]
 
     def cell(self, operator: str, form: str, dtype: str) -> SweepCell | None:
         """One cell; that of the whole unit where its process died."""
@@ -86,19 +86,17 @@ class Sweep:
 
     def worst(self, operator: str, dtype: str) -> str:
         """The worst status of all forms, or an empty text."""
-        statuses, forms, _ = statuses_forms_dtypes()
-        found = {self.status(operator, form, dtype) for form in forms}
-        return next((status for status in statuses if status in found), "")
+        found = {self.status(operator, form, dtype) for form in FORMS}
+        return next((status for status in STATUSES if status in found), "")
 
     def operators_by_status(self, dtype: str, form: str = "") -> dict[str, int]:
         """How many operators have each status: in one form, or in any."""
-        statuses, forms, _ = statuses_forms_dtypes()
         found = Counter(
             status
             for operator in self.made["operators"]
-            for status in {self.status(operator, f, dtype) for f in ([form] if form else forms)}
+            for status in {self.status(operator, f, dtype) for f in ([form] if form else FORMS)}
         )
-        return {status: found[status] for status in statuses if found[status]}
+        return {status: found[status] for status in STATUSES if found[status]}
 
 
 class Sweeps:
@@ -120,7 +118,8 @@ class Sweeps:
         self.deviations: dict[str, list[str]] = {}
         newest = [cell for sweep in self.all[-1:] for cell in sweep.cells.values()]
         deviating = [cell for cell in newest if cell.status in deviation_data.STATUSES]
-        for one in deviation_data.load(folder):
+        self.listed = deviation_data.load(folder)
+        for one in self.listed:
             explained = {cell.operator for cell in deviating if one.explains(cell)}
             for name in sorted(explained | {one.operator}):
                 self.deviations.setdefault(name, []).append(one.name)
@@ -139,7 +138,7 @@ class Sweeps:
     @property
     def dtypes(self) -> list[str]:
         """The dtypes of all records."""
-        return [d for d in statuses_forms_dtypes()[2] if any(d in one.dtypes for one in self.all)]
+        return [d for d in DTYPES if any(d in one.dtypes for one in self.all)]
 
     def dtype(self, sweep: Sweep) -> str:
         """The dtype of a record that a reader sees first."""
@@ -170,11 +169,6 @@ def _order(sweep: Sweep) -> tuple[Any, ...]:
     return (version, evidence.PRODUCTS.index(sweep.product), sweep.kind)
 
 
-def statuses_forms_dtypes() -> tuple[dict[str, str], dict[str, str], tuple[str, ...]]:
-    """The statuses, worst first, and the forms, each with its meaning; and the dtypes."""
-    return STATUSES, FORMS, DTYPES
-
-
 def not_computed() -> frozenset[str]:
     """Operators that fall back without anything to compute."""
     from npudocs.sweep.fallback import NOT_COMPUTED
@@ -189,6 +183,4 @@ def of(app: Sphinx) -> Sweeps:
             _builds[app] = Sweeps(Path(app.confdir) / app.config.npudocs_evidence)
         except evidence.EvidenceError as error:
             problems.stop(f"the evidence is not to be trusted: {error}")
-        except deviation_data.DeviationError as error:
-            problems.stop(str(error))
     return _builds[app]

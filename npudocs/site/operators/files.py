@@ -12,15 +12,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
-from docutils import nodes
 from sphinx.application import Sphinx
 
-from npudocs.site import languages, parts
-from npudocs.site.operators import data, markup
+from npudocs.evidence.sweep_records import FORMS, STATUSES
+from npudocs.site import languages
+from npudocs.site.operators import data, places
 from npudocs.site.operators.data import Sweep, Sweeps
-from npudocs.site.words import say
+from npudocs.site.parts import Page
 
 FOLDER = "data"
 VIEWS = "operators.js"
@@ -33,24 +32,12 @@ COLUMNS = (
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
-def relative(app: Sphinx, docname: str, name: str) -> str:
-    """The address of one of these files, seen from a page."""
-    up = languages.root(app) + "../" * app.builder.get_target_uri(docname).count("/")
-    return f"{up}{FOLDER}/{name}"
-
-
-def state(wanted: dict[str, str]) -> str:
-    """The part of an address that sets the filters."""
-    return f"#{urlencode(wanted)}"
-
-
 def content(sweeps: Sweeps) -> dict[str, Any]:
     """All that the pages show; cells that several records share stand there once."""
-    statuses, forms, _ = data.statuses_forms_dtypes()
     return {
         "schema": 1,
-        "statuses": statuses,
-        "forms": forms,
+        "statuses": STATUSES,
+        "forms": FORMS,
         "records": [_about(sweep) for sweep in sweeps.all],
         "operators": [_operator(sweeps, name) for name in sweeps.operators],
     }
@@ -69,7 +56,7 @@ def _operator(sweeps: Sweeps, name: str) -> dict[str, Any]:
         _collect(cells, entry.get("cells", []), number)
         _collect(faults, [entry["cpu"]] if "cpu" in entry else [], number)
     family = sweeps.families[name]
-    made = {"name": name, "family": family, "page": f"{markup.page(name, family)}.html#{name}"}
+    made = {"name": name, "family": family, "page": f"{places.page(name, family)}.html#{name}"}
     return {**made, "cells": [*cells.values()], "cpu": [*faults.values()]}
 
 
@@ -93,8 +80,7 @@ def rows(sweeps: Sweeps) -> Iterator[tuple[Any, ...]]:
 
 def views(sweeps: Sweeps) -> dict[str, Any]:
     """For each record, dtype and form, a text with a character for each operator: its status."""
-    statuses, forms, _ = data.statuses_forms_dtypes()
-    digit = {status: DIGITS[number] for number, status in enumerate(statuses)} | {"": "."}
+    digit = {status: DIGITS[number] for number, status in enumerate(STATUSES)} | {"": "."}
     return {
         "operators": sweeps.operators,
         "sweeps": [
@@ -105,7 +91,7 @@ def views(sweeps: Sweeps) -> dict[str, Any]:
                 "cells": {
                     dtype: [
                         "".join(digit[sweep.status(n, form, dtype)] for n in sweeps.operators)
-                        for form in forms
+                        for form in FORMS
                     ]
                     for dtype in sweep.dtypes
                 },
@@ -136,30 +122,11 @@ def _write(app: Sphinx, exception: Exception | None) -> None:
     shutil.copyfile(SCHEMA, folder / SCHEMA.name)
 
 
-def downloads(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
-    """Links to the files."""
-    if not data.of(app).all:
-        return markup.nothing()
-    about = {
-        "operators.json": say(
-            "everything, with all messages; cells that records share stand there once"
-        ),
-        SCHEMA.name: say("the JSON Schema of that file"),
-        "operators.csv": say("a line for each cell of each record: {columns}").format(
-            columns=", ".join(COLUMNS)
-        ),
-    }
-    listed = nodes.bullet_list()
-    for name, words in about.items():
-        link = nodes.reference(
-            "", "", nodes.literal(text=name), refuri=relative(app, docname, name)
-        )
-        line = nodes.paragraph("", "", link, nodes.Text(f": {words}"))
-        listed += nodes.list_item("", line)
-    return [listed]
+def downloads(page: Page) -> dict[str, Any]:
+    """The columns of the CSV file, where there are files."""
+    return {"sweep": data.of(page.app).default, "columns": COLUMNS}
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    parts.add(app, "operator-files", downloads)
     app.connect("build-finished", _write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

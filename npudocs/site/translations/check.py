@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from babel.messages.catalog import Message
+from babel.messages.catalog import Catalog, Message
+from babel.messages.pofile import read_po
 
 from npudocs.site import words
-from npudocs.site.translations import catalogs, markup, terms
-from npudocs.site.translations.catalogs import Text
+from npudocs.site.translations import markup, terms
 
 # The catalogs that have to be complete.
 SCOPE = "complete.json"
@@ -19,36 +21,24 @@ LENGTH = 90
 
 
 @dataclasses.dataclass
-class Coverage:
-    """How far one catalog is."""
-
-    name: str
-    complete: bool  # has to be
-    messages: int = 0
-    translated: int = 0
-    fuzzy: int = 0
-    stale: int = 0
-
-    @property
-    def row(self) -> str:
-        """A line of the table."""
-        percent = 100 * self.translated // self.messages if self.messages else 100
-        numbers = f"{self.messages:>9}{self.translated:>12}{self.fuzzy:>7}{self.stale:>7}"
-        return f"{self.name:<16}{numbers}{percent:>6}%{'  must be complete' * self.complete}"
-
-
-@dataclasses.dataclass
 class Findings:
-    """What was found in the catalogs of one language."""
+    """What was found in the catalogs of one language, and for each a line of how far it is."""
 
     problems: list[str] = dataclasses.field(default_factory=list)
-    coverage: list[Coverage] = dataclasses.field(default_factory=list)
+    coverage: list[str] = dataclasses.field(
+        default_factory=lambda: [f"{'catalog':<16}{'messages':>9}{'translated':>12}{'fuzzy':>7}{'stale':>7}"]
+    )  # fmt: skip
 
-    @property
-    def table(self) -> str:
-        """The coverage in words."""
-        head = f"{'catalog':<16}{'messages':>9}{'translated':>12}{'fuzzy':>7}{'stale':>7}{'':>7}"
-        return "\n".join([head, *(one.row for one in self.coverage)])
+
+def read(path: Path) -> Catalog:
+    """Return a template or a catalog."""
+    with path.open("rb") as file:
+        return read_po(file)
+
+
+def text(value: Any) -> str:
+    """Return a message as one text: of two forms that for many, which Chinese has for all numbers."""
+    return value if isinstance(value, str) else value[-1]
 
 
 def check(language: str, templates: Path, root: Path, folder: Path = words.LOCALES) -> Findings:
@@ -56,56 +46,80 @@ def check(language: str, templates: Path, root: Path, folder: Path = words.LOCAL
     scope = json.loads((folder / SCOPE).read_text(encoding="utf-8"))["catalogs"]
     listed = terms.load(folder / language / terms.NAME)
     found = Findings()
-    for name in catalogs.names(templates):
+    names = sorted(path.stem for path in templates.glob("*.pot"))
+    for name in names:
         path = words.catalog(language, name, folder)
-        texts = [*catalogs.texts(templates / f"{name}.pot", root)]
-        made = Coverage(name, name in scope, len(texts))
-        found.coverage.append(made)
-        shown = path.relative_to(folder.parent)
-        if not path.is_file():
-            if made.complete and texts:
-                found.problems.append(f"{shown}: is missing: make gettext makes it")
-            continue
-        known = catalogs.translations(path)
-        for text in texts:
-            found.problems += _text(text, known.get(text.original), shown, made, listed)
-        here = {message.id for message in catalogs.read(templates / f"{name}.pot")}
-        found.problems += _stale(known, here, shown, made)
-    for name in sorted({*scope} - {*catalogs.names(templates)}):
+        template = read(templates / f"{name}.pot")
+        made = read(path) if path.is_file() else Catalog(locale=language)
+        shown = path.relative_to(folder.parent).as_posix()
+        counts = dict.fromkeys(("messages", "translated", "fuzzy", "stale"), 0)
+        problems = [*_messages(template, made, shown, counts, listed, root, name in scope)]
+        found.problems += problems
+        row = "{messages:>9}{translated:>12}{fuzzy:>7}{stale:>7}".format(**counts)
+        percent = 100 * counts["translated"] // counts["messages"] if counts["messages"] else 100
+        found.coverage.append(
+            f"{name:<16}{row}{percent:>6}%{'  must be complete' * (name in scope)}"
+        )
+    for name in sorted({*scope} - {*names}):
         found.problems.append(f"{folder.name}/{SCOPE}: there is no page for the catalog {name}")
     return found
 
 
-def _text(
-    text: Text, message: Message | None, path: Path, made: Coverage, listed: list[terms.Term]
-) -> Iterator[str]:
-    """What is wrong with the translation of one text."""
-    if message is None or not message.string:
-        if made.complete:
-            yield _said(text.place, "untranslated", text.original)
-        return
-    place = f"{path}:{message.lineno}"
-    if message.fuzzy:
-        made.fuzzy += 1
-        if made.complete:
-            advice = "the original changed, so the translation has to be looked at (fuzzy)"
-            yield _said(place, f"{advice}; see {text.place}", text.original)
-        return
-    made.translated += 1
-    wrong = markup.differences(text.original, message.string, text.kind)
-    wrong += terms.problems(listed, markup.plain(text.original, text.kind), message.string)
-    for one in wrong:
-        yield _said(place, one, text.original)
+def _messages(
+    template: Catalog, made: Catalog, path: str, counts: dict[str, int],
+    listed: list[terms.Term], root: Path, complete: bool,
+) -> Iterator[str]:  # fmt: skip
+    for message in (one for one in template if one.id):
+        original, kind = text(message.id), _kind(message)
+        if markup.bare(original, kind):
+            continue
+        counts["messages"] += 1
+        known = made.get(message.id)
+        place = f"{path}:{known.lineno}" if known else ""
+        if known is None or not text(known.string or ("",)):
+            if complete:
+                yield _said(_place(message, root), "untranslated", original)
+        elif known.fuzzy:
+            counts["fuzzy"] += 1
+            if complete:
+                words_ = "the original changed, so the translation has to be looked at (fuzzy)"
+                yield _said(place, f"{words_}; see {_place(message, root)}", original)
+        else:
+            counts["translated"] += 1
+            # Of pages, babel takes a percentage for a placeholder.
+            wrong = [str(error) for error in known.check(made)] if kind == "words" else []
+            wrong += markup.differences(original, text(known.string), kind)
+            wrong += terms.problems(listed, markup.plain(original, kind), text(known.string))
+            for one in wrong:
+                yield _said(place, one, original)
+    for known in (one for one in made if one.id and one.id not in template):
+        counts["stale"] += 1
+        if complete:
+            words_ = "stale: no page has this any more; make gettext takes it out"
+            yield _said(f"{path}:{known.lineno}", words_, text(known.id))
 
 
-def _stale(known: dict[str, Message], here: set[str], path: Path, made: Coverage) -> Iterator[str]:
-    """Translations of what is on no page any more."""
-    for original, message in known.items():
-        if original not in here:
-            made.stale += 1
-            if made.complete:
-                advice = "stale: no page has this any more; make gettext takes it out"
-                yield _said(f"{path}:{message.lineno}", advice, original)
+def _kind(message: Message) -> str:
+    name = message.locations[0][0] if message.locations else ""
+    return name.rpartition(".")[2] if name.endswith((".md", ".rst")) else "words"
+
+
+def _place(message: Message, root: Path) -> str:
+    """Where a message stands: for a page of the gallery, in its script."""
+    if not message.locations:
+        return ""
+    name, line = message.locations[0]
+    stem = re.fullmatch(r"docs/gallery/(\w+)\.rst", name)
+    script = root / "examples" / f"{stem[1]}.py" if stem else None
+    if script and script.is_file():
+        begin = r"\s+(?:#\s+)?".join(map(re.escape, text(message.id).split()[:4]))
+        content = script.read_text(encoding="utf-8")
+        found = re.search(begin, content)
+        name, line = (
+            f"examples/{script.name}",
+            content[: found.start() if found else 0].count("\n") + 1,
+        )
+    return f"{name}:{max(line or 1, 1)}"
 
 
 def _said(place: str, problem: str, original: str) -> str:

@@ -1,0 +1,221 @@
+"""The page of all checks: ``{records}``, ``{differences}`` and ``{checks}``.
+
+Where the checks ran; which end differently there, and why; and what became of every check. Records in which every
+check ended alike are one column. Software records and records of chips are never compared with each other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from npudocs import evidence
+from npudocs.evidence import Entry, Evidence, Mark, Record
+from npudocs.execute import problems
+from npudocs.site import cells, marks
+from npudocs.site.parts import Page
+from npudocs.site.verifies import ITEMS
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """Current records of one kind in which every check ended alike; the first stands for all."""
+
+    kind: str
+    records: list[Record]
+
+    @property
+    def where(self) -> str:
+        """The versions and products, in words."""
+        return where(self.records)
+
+
+def where(records: list[Record]) -> str:
+    """The versions and products of records of one kind, in words."""
+    pairs = [(record.version, record.where["product"]) for record in records]
+    return cells.spread(pairs, marks.ON[records[0].kind])
+
+
+def records(page: Page) -> dict[str, Any]:
+    """Every record, chips and the newest version first, and what could not be recorded."""
+    found = page.evidence
+    listed = [
+        {
+            "record": record,
+            "mark": Mark(record, record.entries, 0),
+            "stale": sum(bool(found.stale(record, entry)) for entry in record.entries),
+            "older": found.older_softnpu(record),
+            "current": record in found.current,
+        }
+        for record in sorted(found.records, key=lambda one: _order(found, one))
+    ]
+    groups: dict[tuple[str, str, str], list[str]] = {}
+    for one in found.unrecorded:
+        groups.setdefault((one.torch_npu, one.reason, one.seen), []).append(one.product)
+    return {"listed": listed, "unrecorded": groups, "more": marks.WHERE}
+
+
+def _order(found: Evidence, record: Record) -> tuple[int, ...]:
+    """Chips first, then the newest version, in the order of the products; what was replaced comes last."""
+    replaced = record not in found.current
+    kind = [*marks.KINDS].index(record.kind)
+    known, product = evidence.PRODUCTS, record.where["product"]
+    place = known.index(product) if product in known else len(known)
+    return replaced, kind, found.versions.index(record.version), place
+
+
+def differences(page: Page) -> dict[str, Any]:
+    """What differs, for each kind of record, and what passes nowhere."""
+    found = page.evidence
+    try:
+        explain = evidence.explanations(found.folder)
+    except evidence.EvidenceError as error:
+        problems.report(page.app, str(error), location=page.docname)
+        explain = []
+    kinds = []
+    for kind in marks.KINDS:
+        current = [record for record in found.current if record.kind == kind]
+        total = evidence.by_check(current)
+        groups = evidence.differences(current, explain)
+        never = [ran for ran in total if all(e.outcome != "passed" for _, e in ran)]
+        kinds.append(
+            {
+                "kind": kind,
+                "records": current,
+                "where": where(current) if current else "",
+                "compared": sum(len(ran) > 1 for ran in total),
+                "number": sum(len(group.checks) for group in groups),
+                "groups": [
+                    {
+                        "outcomes": {
+                            outcome: cells.spread(pairs, marks.ON[kind])
+                            for outcome, pairs in sorted(group.outcomes.items())
+                        },
+                        "checks": _by_file(group.checks),
+                        "messages": [(m, ran[0][1].check) for m, ran in group.messages.items()],
+                        "explanation": group.explanation,
+                    }
+                    for group in groups
+                ],
+                "apart": evidence.changed_between(current),
+                "never": [
+                    {
+                        "checks": _by_file([ran[0][1]]),
+                        "message": evidence.first_line(ran[0][1].message),
+                    }
+                    for ran in never
+                ],
+            }
+        )
+    return {"kinds": kinds}
+
+
+def _by_file(entries: Iterable[Entry]) -> dict[str, list[str]]:
+    """The checks by file, with the parts of each."""
+    files: dict[str, list[str]] = {}
+    for entry in entries:
+        part = " ".join(filter(None, (entry.part, entry.dtype)))
+        files.setdefault(entry.check, []).extend([part] if part else [])
+    return files
+
+
+def checks(page: Page) -> dict[str, Any]:
+    """What became of every check: by API and dtype, by test item, and by file."""
+    found = page.evidence
+    columns = _columns(found)
+    entries = [entry for record in found.current for entry in record.entries]
+    apis = sorted({(api, entry.dtype) for entry in entries for api in entry.apis})
+    by_file: dict[str, list[evidence.Ran]] = {}
+    for ran in evidence.by_check(found.current):
+        by_file.setdefault(ran[0][1].check, []).append(ran)
+    return {
+        "columns": columns,
+        "apis": [
+            {"api": api, "dtype": dtype}
+            | _asked(found, columns, lambda e, a=api, d=dtype: a in e.apis and e.dtype == d)
+            for api, dtype in apis
+        ],
+        "items": [
+            {"item": item, "name": words["name"]}
+            | _asked(found, columns, lambda e, i=int(item): i in e.items)
+            for item, words in ITEMS.items()
+            if any(int(item) in entry.items for entry in entries)
+        ],
+        "files": [_file(found, columns, name, ran) for name, ran in by_file.items()],
+    }
+
+
+def _columns(found: Evidence) -> list[Column]:
+    """The current records in groups."""
+    groups: dict[Any, list[Record]] = {}
+    for record in sorted(found.current, key=lambda one: _order(found, one)):
+        ended = frozenset(
+            (*e.key, e.source, e.outcome, cells.stale_words(found, record, e))
+            for e in record.entries
+        )
+        groups.setdefault((record.kind, ended), []).append(record)
+    return [Column(kind, listed) for (kind, _), listed in groups.items()]
+
+
+def _asked(
+    found: Evidence, columns: list[Column], wanted: Callable[[Entry], bool]
+) -> dict[str, Any]:
+    files = dict.fromkeys(
+        e.check for column in columns for e in column.records[0].entries if wanted(e)
+    )
+    return {"row": _row(found, columns, wanted), "files": [*files]}
+
+
+def _row(
+    found: Evidence, columns: list[Column], wanted: Callable[[Entry], bool]
+) -> list[tuple[Mark | None, int]]:
+    """The mark of each column, and over how many columns it goes: neighbors that say the same are one."""
+    made = []
+    for column in columns:
+        record = column.records[0]
+        entries = tuple(entry for entry in record.entries if wanted(entry))
+        stale = sum(bool(found.stale(record, entry)) for entry in entries)
+        made.append(Mark(record, entries, stale) if entries else None)
+    runs = itertools.groupby(
+        made, key=lambda mark: mark and (mark.record.kind, mark.counts, mark.stale)
+    )
+    return [(listed[0], len(listed)) for _, group in runs if (listed := [*group])]
+
+
+def _file(
+    found: Evidence, columns: list[Column], name: str, listed: list[evidence.Ran]
+) -> dict[str, Any]:
+    """The checks of one file: the texts that ran, its row of marks, each part, and why it is stale."""
+    texts = {entry.source: entry for ran in listed for _, entry in ran}
+    stale = {
+        cells.stale_words(found, record, entry): None for ran in listed for record, entry in ran
+    }
+    parts = [
+        {"name": " ".join(filter(None, (ran[0][1].part, ran[0][1].dtype))), "ended": [*_ended(ran)]}
+        for ran in listed
+    ]
+    return {
+        "name": name,
+        "texts": [*texts.values()],
+        "row": _row(found, columns, lambda entry: entry.check == name),
+        "parts": parts,
+        "stale": [*filter(None, stale)],
+    }
+
+
+def _ended(ran: evidence.Ran) -> Iterator[dict[str, Any]]:
+    """How a check ended where; nothing where it passed in every record that has it."""
+    if all(entry.outcome == "passed" for _, entry in ran):
+        return
+    groups: dict[tuple[str, str, str], evidence.Ran] = {}
+    for record, entry in ran:
+        groups.setdefault((record.kind, entry.outcome, entry.message), []).append((record, entry))
+    for (kind, outcome, message), group in groups.items():
+        record, entry = group[0]
+        verdict = Mark(record, (entry,), 0).verdict
+        places = where([one for one, _ in group])
+        yield {
+            "kind": kind, "verdict": verdict, "outcome": outcome, "where": places, "message": message,
+        }  # fmt: skip

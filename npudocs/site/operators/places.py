@@ -1,0 +1,53 @@
+"""Where an operator has its section: pages of families, the large ones by first letter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from npudocs.site.operators.data import Sweeps
+from npudocs.site.parts import Page
+from npudocs.site.words import say
+
+FOLDER = "operators/families"
+# Families with a page for each range of first letters; fixed, so that addresses stay.
+LARGE = ("torch", "nn.functional")
+RANGES = ("a-b", "c-e", "f-k", "l-m", "n-r", "s", "t-z")
+
+
+def page(name: str, family: str) -> str:
+    """Return the name of the page that an operator is on."""
+    slug = family.replace(".", "-").replace("_", "-")
+    if family not in LARGE:
+        return f"{FOLDER}/{slug}"
+    prefix = f"{family}."
+    letter = name[len(prefix) * name.startswith(prefix) :].lstrip("_")[:1].lower()
+    # What begins with no letter is at the front.
+    part = next((r for r in RANGES if r[0] <= letter <= r[-1]), RANGES[0])
+    return f"{FOLDER}/{slug}-{part}"
+
+
+def pages(sweeps: Sweeps) -> dict[str, list[str]]:
+    """Return the pages, and the operators on each."""
+    found: dict[str, list[str]] = {}
+    for name in sweeps.operators:
+        found.setdefault(page(name, sweeps.families[name]), []).append(name)
+    return found
+
+
+def title(sweeps: Sweeps, home: str, name: str) -> str:
+    """Return the title of the page of this operator."""
+    family = sweeps.families[name]
+    part = home.removeprefix(f"{FOLDER}/{family.replace('.', '-')}").lstrip("-")
+    return say("Operators: {family}").format(
+        family=f"{family}, {part}" if family in LARGE else family
+    )
+
+
+def anchor(deviation: str) -> str:
+    """Return the anchor of a deviation's section."""
+    return f"deviation-{deviation.replace('_', '-')}"
+
+
+def addresses(here: Page, sweeps: Sweeps) -> Callable[[str], str]:
+    """Return what gives the address of an operator's section, seen from a page."""
+    return lambda name: here.url(page(name, sweeps.families[name]), name)

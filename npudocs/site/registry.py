@@ -1,0 +1,47 @@
+"""Every part of a page that is drawn from data: the name of its directive and the function that answers.
+
+The template is ``templates/parts/NAME.html.j2``. See `npudocs.site.parts`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from npudocs.site import checks, claims, deviations, glance, items, parts, support, upstream_tests
+from npudocs.site.operators import changes, data, files, pages, table
+
+PARTS = {
+    "checks": checks.checks,
+    "claims": claims.sources,
+    "contradictions": claims.contradicting,
+    "corrections": upstream_tests.corrections,
+    "deviation": deviations.section,
+    "deviations": deviations.table,
+    "device": lambda page: {"device": page.app.config.execute_device},
+    "differences": checks.differences,
+    "glance": glance.glance,
+    "item-table": items.item_table,
+    "operator-changes": changes.changes,
+    "operator-counts": table.counts,
+    "operator-cpu": changes.cpu,
+    "operator-files": files.downloads,
+    "operator-limits": table.newest,
+    "operator-page": pages.operator_page,
+    "operator-statuses": table.meanings,
+    "operator-table": table.operators,
+    "program-files": lambda page: {"swept": bool(data.of(page.app).all)},
+    "records": checks.records,
+    "support": support.support,
+    "support-items": support.items,
+    "support-legend": lambda page: {},
+    "support-overview": support.overview,
+    "upstream-tests": upstream_tests.inventory,
+}
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    for name, context in PARTS.items():
+        parts.draw(app, name, context)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,7 +6,7 @@ import re
 import sys
 
 import pytest
-from programs import ROOT, command, run
+from programs import ROOT, command, start
 
 import softnpu
 from softnpu import activation, packages
@@ -15,7 +15,7 @@ SHOW = "import torch; print(torch.ones(2, 3, device='npu').sum().item())"
 
 
 def test_a_child_process_inherits_the_device():
-    done = run(
+    done = start(
         f"""
         import subprocess, sys
         print(subprocess.check_output([sys.executable, "-c", {SHOW!r}], text=True))

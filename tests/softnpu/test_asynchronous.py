@@ -126,6 +126,7 @@ def test_a_lost_error_is_told_when_the_program_ends(mode):
     assert "ValueError: broken on purpose" in done.stderr
 
 
+@pytest.mark.full
 @asynchronous
 def test_training_gives_what_it_gives_without_a_backlog(mode):
     program = """
@@ -188,6 +189,7 @@ def test_an_interrupt_loses_no_work_that_waits(mode):
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("mode", "kernel"),
     [(mode, "time.sleep(0.001)") for mode in ("at once", *MODES)] + [("queue of two", "pass")],

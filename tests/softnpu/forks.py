@@ -6,6 +6,7 @@ what softnpu and torch_npu read from the environment at the first use is still t
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import json
 import os
@@ -13,6 +14,8 @@ import signal
 import sys
 import time
 from types import CodeType
+
+PR_SET_PDEATHSIG = 1  # what a process gets when its parent ends
 
 
 def serve(folder: str) -> CodeType:
@@ -42,6 +45,7 @@ def serve(folder: str) -> CodeType:
 def become(request: dict) -> CodeType:
     """Make this process that of the request's program, and return the program."""
     os.setpgid(0, 0)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # Ctrl-C in the middle of a test
     files = os.devnull, request["stdout"], request["stderr"]
     for number, path in enumerate(files):
         file = os.open(path, os.O_WRONLY | os.O_APPEND if number else os.O_RDONLY)

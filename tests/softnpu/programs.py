@@ -8,6 +8,7 @@ processes, and for the memory it takes.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import os
@@ -36,12 +37,13 @@ def run(program: str, *, check: bool = True, **environment: str) -> subprocess.C
             file.touch()
         paths = {name: str(file) for name, file in files.items()}
         request = {"program": code, "environment": environment, "seconds": SECONDS} | paths
-        server = _server()
-        server.stdin.write(json.dumps(request) + "\n")
-        server.stdin.flush()
-        answer = server.stdout.readline()
+        server, answer = _server(), ""
+        with contextlib.suppress(BrokenPipeError):
+            server.stdin.write(json.dumps(request) + "\n")
+            server.stdin.flush()
+            answer = server.stdout.readline()
         shown = {name: file.read_text() for name, file in files.items()}
-    assert answer, "the process whose forks run the programs has ended; its messages are above"
+    assert answer, f"the process whose forks run the programs has ended:\n{server.stderr.read()}"
     status = json.loads(answer)
     if status is None:
         raise subprocess.TimeoutExpired(code, SECONDS, shown["stdout"], shown["stderr"])
@@ -103,6 +105,7 @@ def _server() -> subprocess.Popen:
         [sys.executable, "-c", f"exec(__import__('forks').serve({str(ROOT)!r}))"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         env=_clean(),
         cwd=Path(__file__).parent,
@@ -114,8 +117,5 @@ def _server() -> subprocess.Popen:
 
 
 def _end(server: subprocess.Popen) -> None:
-    server.stdin.close()  # it has nothing more to do
-    try:
-        server.wait(10)
-    except subprocess.TimeoutExpired:
-        server.kill()
+    server.kill()
+    server.wait()

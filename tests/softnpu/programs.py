@@ -22,7 +22,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300  # far more than any program needs
 # Read at the first use of the device, and so in the fork; all else would come too late.
-LATE = ("SOFTNPU_ASYNC", "SOFTNPU_DEVICES", "SOFTNPU_MEMORY", "SOFTNPU_SOC", "TASK_QUEUE_ENABLE")
+LATE = (
+    "SOFTNPU_ASYNC", "SOFTNPU_DEVICES", "SOFTNPU_MEMORY", "SOFTNPU_SIGNALS", "SOFTNPU_SOC", "TASK_QUEUE_ENABLE",
+)  # fmt: skip
 
 
 def run(program: str, *, check: bool = True, **environment: str) -> subprocess.CompletedProcess:

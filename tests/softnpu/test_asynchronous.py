@@ -176,8 +176,9 @@ def test_an_interrupt_loses_no_work_that_waits(mode):
         torch.npu.synchronize()
         for _ in range(900):
             w.add_(1)
-        threading.Timer(0.004, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        interrupt = threading.Timer(0.004, lambda: os.kill(os.getpid(), signal.SIGINT))
         try:
+            interrupt.start()
             torch.npu.synchronize()
             threading.Event().wait(60)
         except KeyboardInterrupt:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from programs import command
 
+pytestmark = pytest.mark.full
+
 PROGRAM = Path(__file__).with_name("csrc_abi.c")
 CROSS = "aarch64-linux-gnu-gcc"
 EMULATOR = "qemu-aarch64"

@@ -6,7 +6,7 @@ import re
 import sys
 
 import pytest
-from programs import ROOT, command, run
+from programs import ROOT, command, start
 
 import softnpu
 from softnpu import activation, packages
@@ -14,8 +14,9 @@ from softnpu import activation, packages
 SHOW = "import torch; print(torch.ones(2, 3, device='npu').sum().item())"
 
 
+@pytest.mark.full
 def test_a_child_process_inherits_the_device():
-    done = run(
+    done = start(
         f"""
         import subprocess, sys
         print(subprocess.check_output([sys.executable, "-c", {SHOW!r}], text=True))
@@ -57,6 +58,7 @@ def test_run_m_names_a_module_that_is_not_there():
     assert re.fullmatch(r"softnpu: there is no module absent\.part for \S+\n", done.stderr)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("autoload", ["1", "0"])
 def test_sourcing_the_script_turns_the_device_on(tmp_path, autoload):
     first = "" if autoload == "1" else "import torch_npu; "
@@ -121,6 +123,7 @@ def test_without_activation_there_is_no_software_device():
     assert done.stdout == "False\n"
 
 
+@pytest.mark.full
 def test_info_says_what_is_emulated():
     done = command([sys.executable, "-m", "softnpu", "info"], SOFTNPU_SOC="A3")
     assert "a software NPU, not a chip" in done.stdout

@@ -126,6 +126,7 @@ def test_a_lost_error_is_told_when_the_program_ends(mode):
     assert "ValueError: broken on purpose" in done.stderr
 
 
+@pytest.mark.full
 @asynchronous
 def test_training_gives_what_it_gives_without_a_backlog(mode):
     program = """
@@ -175,8 +176,9 @@ def test_an_interrupt_loses_no_work_that_waits(mode):
         torch.npu.synchronize()
         for _ in range(900):
             w.add_(1)
-        threading.Timer(0.004, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        interrupt = threading.Timer(0.004, lambda: os.kill(os.getpid(), signal.SIGINT))
         try:
+            interrupt.start()
             torch.npu.synchronize()
             threading.Event().wait(60)
         except KeyboardInterrupt:
@@ -188,6 +190,7 @@ def test_an_interrupt_loses_no_work_that_waits(mode):
     )
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("mode", "kernel"),
     [(mode, "time.sleep(0.001)") for mode in ("at once", *MODES)] + [("queue of two", "pass")],

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from programs import run
+import pytest
+from programs import run, start
 
 CALLS = str(Path(__file__).parent)
 
@@ -195,9 +196,10 @@ assert results == [[1, 1], [1, 1]], results
     )
 
 
+@pytest.mark.full
 def test_calls_leave_no_memory_behind():
     page = os.sysconf("SC_PAGESIZE")
-    done = run(
+    done = start(
         f"""
 import torch
 from softnpu import kernels

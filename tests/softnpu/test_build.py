@@ -59,6 +59,7 @@ def test_a_cache_that_cannot_be_written_is_explained(cache):
         build.cann_home()
 
 
+@pytest.mark.full
 def test_a_damaged_cache_is_built_again(cache):
     home = build.cann_home()
     library = home / build.LIBRARY_FOLDER / "libascendcl.so"
@@ -71,6 +72,7 @@ def test_a_damaged_cache_is_built_again(cache):
     assert (home / build.LIBRARY_FOLDER / "libopapi.so").is_file()
 
 
+@pytest.mark.full
 def test_processes_that_build_at_once_agree(cache):
     def build_once(_: int) -> str:
         return command(BUILD, cwd=ROOT, SOFTNPU_CACHE=str(cache)).stdout

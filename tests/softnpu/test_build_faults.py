@@ -8,12 +8,15 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from programs import ROOT, command
 
 from softnpu import build
+
+pytestmark = pytest.mark.full
 
 EXPORT = [sys.executable, "-m", "softnpu", "export"]
 ONES = [
@@ -175,12 +178,11 @@ subprocess.run([sys.executable, "-c", {TORCH_ONLY!r}], check=True)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def wait_for(path: Path) -> None:
-    for _ in range(600):
-        if path.exists():
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"{path} did not appear")
+def wait_for(what: str, there: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not there():
+        assert time.monotonic() < end, f"not within 30 seconds: {what}"
+        time.sleep(0.02)
 
 
 def test_a_build_killed_in_the_middle_does_not_hinder_the_next(cache, tmp_path):
@@ -202,11 +204,11 @@ def test_a_build_killed_in_the_middle_does_not_hinder_the_next(cache, tmp_path):
         EXPORT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
-        wait_for(started)
+        wait_for("the first calls its compiler", started.exists)
         other = subprocess.Popen(
             EXPORT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        time.sleep(0.5)
+        wait_for("both build", lambda: len(list(cache.glob("building-*"))) == 2)
         killed.send_signal(signal.SIGKILL)
         assert killed.wait(30) == -signal.SIGKILL
         assert other.wait(120) == 0

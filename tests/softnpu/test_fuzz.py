@@ -15,6 +15,8 @@ sys.path.append(str(Path(__file__).parent / "fuzz"))
 
 import campaign
 
+pytestmark = pytest.mark.full
+
 INPUTS = 2500
 
 

@@ -64,6 +64,7 @@ def test_an_uncaught_collective_ends_the_process_with_the_message(tmp_path):
     assert "softnpu does not emulate HCCL" in done.stderr
 
 
+@pytest.mark.full
 def test_two_processes_are_both_told_and_gloo_works(tmp_path):
     script = tmp_path / "ranks.py"
     script.write_text(

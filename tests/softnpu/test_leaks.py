@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from programs import run
+from programs import start
+
+pytestmark = pytest.mark.full
 
 OPERATORS = 10_000
 WARM_UP = 3_000
@@ -163,7 +165,7 @@ found |= {name: leaking(function) for name, function in found.items()}
 def test_nothing_grows_but_where_a_kernel_leaks(mistake, grown):
     if not hasattr(ctypes.CDLL(None), "mallinfo2"):
         pytest.skip("this C library has no mallinfo2 (glibc 2.33)")
-    done = run(PROGRAM.format(count=OPERATORS, mistake=mistake))
+    done = start(PROGRAM.format(count=OPERATORS, mistake=mistake))
     assert done.stdout.splitlines()[-1] == grown, done.stdout
 
 

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from programs import ROOT, command
 
+pytestmark = pytest.mark.full
+
 pytest.importorskip("setuptools", minversion="77", reason="pip install 'setuptools>=77'")
 
 SOURCE = ROOT / "softnpu"

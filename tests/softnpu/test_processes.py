@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 
 import pytest
-from programs import command, run
+from programs import command, run, start
+
+pytestmark = pytest.mark.full
 
 
 @pytest.mark.parametrize("queue", ["0", "1"])
 def test_a_fork_before_the_first_use_works_and_one_after_it_is_refused(queue):
-    done = run(
+    done = start(
         """
         import multiprocessing
         import torch

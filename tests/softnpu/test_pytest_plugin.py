@@ -14,6 +14,8 @@ from programs import ROOT, command
 
 from softnpu import build
 
+pytestmark = pytest.mark.full
+
 ON = """
 import os, softnpu
 assert softnpu.is_software() and os.environ["ASCEND_HOME_PATH"]

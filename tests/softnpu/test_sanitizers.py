@@ -21,6 +21,8 @@ sys.path.append(str(Path(__file__).parent / "fuzz"))
 import compiled
 import dispatch
 
+pytestmark = pytest.mark.full
+
 SEEDS = 6000  # inputs, of up to 64 calls each
 ROUNDS = 100_000
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import pytest
 from programs import run
 
+pytestmark = pytest.mark.full
+
 PROBE = """
 import torch
 from softnpu import kernels

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from programs import run
 
+pytestmark = pytest.mark.full
+
 # A kernel that a signal of the test's choice reaches.
 SIGNAL = """
 import signal, sys, torch

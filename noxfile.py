@@ -13,29 +13,22 @@ import subprocess
 from collections.abc import Callable, Iterator
 
 import nox
-from nox.command import CommandFailed
 
 from npudocs import evidence
 from npudocs.evidence import messages, recording
 
 # The newest torch_npu on PyPI for each torch that loads beside the torch of PyPI: the third
 # post-releases of 2.11.0 and 2.12.0 abort beside a CUDA build (softnpu/packages.py).
-PACKAGES = {
-    "2.7.1": "2.7.1.post11",
-    "2.11.0": "2.11.0.post2",
-    "2.12.0": "2.12.0.post2",
-    "2.13.0": "2.13.0",
-    "2.14.0": "2.14.0",
-}
+POSTS = {"2.7.1": ".post11", "2.11.0": ".post2", "2.12.0": ".post2"}
+PACKAGES = {version: version + POSTS.get(version, "") for version in evidence.VERSIONS}
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 # "===" is this very version, the build for CUDA; "+cpu" is the other one.
 BUILDS = {"cpu": "torch=={}+cpu", "cuda": "torch==={}"}
 # What a shell may have set for another torch or device.
-FOREIGN = re.compile(r"ASCEND_|SOFTNPU_(SOC|DEVICES|MEMORY)|LD_PRELOAD|LD_LIBRARY_PATH|NPUDOCS_")
-CLEAN = {name: None for name in os.environ if FOREIGN.match(name)}
+FOREIGN = r"ASCEND_|SOFTNPU_(SOC|DEVICES|MEMORY)|LD_PRELOAD|LD_LIBRARY_PATH|NPUDOCS_"
+CLEAN = {name: None for name in os.environ if re.match(FOREIGN, name)}
 ROOT, LOGS = evidence.ROOT, evidence.ROOT / "build" / "matrix"
-nox.options.sessions = []
-nox.options.envdir = "build/nox"
+nox.options.sessions, nox.options.envdir = [], "build/nox"
 
 
 @nox.session
@@ -81,13 +74,13 @@ def pythons(session: nox.Session, python: str, build: str) -> None:
     copy = ROOT / "build" / "pythons" / f"{python}-{build}"
     shutil.rmtree(copy, ignore_errors=True)
     session.run("git", "clone", "--quiet", str(ROOT), str(copy), external=True)
-    listed = (copy / "requirements.txt").read_text(encoding="utf-8")
-    torch = BUILDS[build].format(re.search(r"^torch==(\S+)$", listed, re.MULTILINE)[1])
+    listed = copy / "requirements.txt"
+    pin = re.search(r"(?m)^torch==(\S+)$", text := listed.read_text(encoding="utf-8"))
+    torch = BUILDS[build].format(pin[1])
     probe = [name, "-m", "pip", "install", "--dry-run", "--no-deps", "--ignore-installed", torch]
     if subprocess.run(probe, check=False, capture_output=True).returncode:
         session.skip(f"pip finds no {torch} for {name}")
-    text = re.sub(r"^torch==\S+$", torch, listed, flags=re.MULTILINE)
-    (copy / "requirements.txt").write_text(text, encoding="utf-8")
+    listed.write_text(text.replace(pin[0], torch), encoding="utf-8")
     with session.chdir(copy):
         session.run("make", "html", f"BASE_PYTHON={name}", external=True, env=CLEAN)
     shutil.rmtree(copy)
@@ -105,17 +98,15 @@ def wanted(session: nox.Session, version: str, known: Callable[[str], bool]) -> 
 
 
 def recorded(version: str, product: str, known: list[evidence.Record]) -> bool:
-    """Whether a new record would only repeat the one that is there.
-
-    A page with its first check is not noticed; --force records again.
-    """
+    """Whether a new record would repeat one of `known`; a page's very first check is not noticed."""
     scripts = {*ROOT.glob("examples/*.py"), *ROOT.glob("tests/npu/test_*.py")}
-    for record in known:
-        about = (record.kind, record.where["torch_npu"], record.where["product"])
-        if about == ("software", PACKAGES[version], product):
-            ran = {ROOT / entry.check for entry in record.entries}
-            return scripts <= ran and evidence.unchanged(record, ROOT)
-    return False
+    return any(
+        (one.kind, one.where["torch_npu"]) == ("software", PACKAGES[version])
+        and one.where["product"] == product
+        and scripts <= {ROOT / entry.check for entry in one.entries}
+        and evidence.unchanged(one, ROOT)
+        for one in known
+    )
 
 
 def each(session: nox.Session, version: str, left: list[str]) -> Iterator[tuple[str, str]]:
@@ -143,7 +134,7 @@ def step(session: nox.Session, product: str, *module: str) -> str:
     with log.open("w", encoding="utf-8") as output:
         try:
             session.run("python", "-m", *module, env=variables, stdout=output, stderr=output)
-        except CommandFailed as error:
+        except nox.command.CommandFailed as error:
             said = messages.last_lines(log.read_text(encoding="utf-8", errors="replace"))
             return f"{error.reason}\n{said}"
     return ""
@@ -152,7 +143,7 @@ def step(session: nox.Session, product: str, *module: str) -> str:
 def end(session: nox.Session, version: str, made: dict[str, str]) -> None:
     """Say what became of each product; fail where one has no record."""
     for product, failed in made.items():
-        words = f"NO RECORD: {failed}" if failed else "recorded"
-        session.log(f"torch_npu {PACKAGES[version]} as {product}: {words}")
+        words = failed and f"NO RECORD: {failed}"
+        session.log(f"torch_npu {PACKAGES[version]} as {product}: {words or 'recorded'}")
     if any(made.values()):
         session.error("not all is recorded")

@@ -45,8 +45,6 @@ from npudocs.evidence.model import (
     Mark,
     Record,
     Unrecorded,
-    numbers,
-    product_of,
     release,
     short,
 )
@@ -62,6 +60,6 @@ __all__ = [
     "Ran", "Reason", "Record", "SweepCell", "Unrecorded",
     "blob", "by_check", "changed_between", "check_schema", "claims", "contradictions",
     "current_digests", "differences", "digest", "explanations", "file_name", "first_line",
-    "load_checked", "numbers", "problems", "product_of", "records", "refusal", "release", "sha256",
+    "load_checked", "problems", "records", "refusal", "release", "sha256",
     "short", "spread", "sweep_cells", "sweep_counts", "sweeps", "texts", "unchanged", "unrecorded",
 ]  # fmt: skip

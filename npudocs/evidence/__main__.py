@@ -1,16 +1,15 @@
-"""The evidence's commands: ``python -m npudocs.evidence record|check|unrecorded``."""
+"""The evidence's commands: ``python -m npudocs.evidence record|check``."""
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from npudocs.evidence import check, files, recording, sweep_records
-from npudocs.evidence.model import PRODUCTS, EvidenceError, Record
+from npudocs.evidence.model import EvidenceError, Record
 
 AGAIN = "record again (make record, or make matrix for all versions)"
 
@@ -26,11 +25,6 @@ def main(words: Sequence[str] | None = None) -> int:
     look = commands.add_parser("check", help="is the evidence whole; does it agree with a run")
     look.add_argument("--against", type=Path, metavar="RESULTS.json")
     look.set_defaults(command=_check)
-    note = commands.add_parser("unrecorded", help="note that nothing could start; reason on stdin")
-    note.add_argument("torch_npu")
-    note.add_argument("product", choices=PRODUCTS)
-    note.add_argument("--into", type=Path, default=files.FOLDER, metavar="FOLDER")
-    note.set_defaults(command=_unrecorded)
     options = parser.parse_args(words)
     try:
         return options.command(options)
@@ -65,13 +59,6 @@ def _check(options: argparse.Namespace) -> int:
         f"evidence: {len(found)} records, {entries} entries, {len(claims)} claims, "
         f"{len(sweeps)} sweeps"
     )
-    return 0
-
-
-def _unrecorded(options: argparse.Namespace) -> int:
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    about = (options.torch_npu, options.product, sys.stdin.read().strip() or "no words", today)
-    recording.note_unrecorded(options.into.resolve(), files.ROOT, *about)
     return 0
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from npudocs.evidence import files
 from npudocs.evidence.model import Claim, Entry, Mark, Record
 from npudocs.evidence.questions import Evidence
 
@@ -104,22 +104,12 @@ class Difference:
 
 
 def explanations(folder: Path) -> list[Explanation]:
-    """Read the explanations; raises ValueError, naming the file, where it is malformed."""
+    """The words that explain differences; raises EvidenceError where their file is malformed."""
     path = folder / "explanations.json"
     if not path.is_file():
         return []
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))["explanations"]
-        made = [Explanation(**entry) for entry in found]
-        for explanation in made:
-            re.compile(explanation.pattern)
-    except (ValueError, KeyError, TypeError, re.error) as error:
-        raise ValueError(f"evidence/{path.name}: {error}") from error
-    for number, explanation in enumerate(made):
-        for field, value in dataclasses.asdict(explanation).items():
-            if not isinstance(value, str) or not value.strip():
-                raise ValueError(f"evidence/{path.name}: explanations[{number}].{field}: is empty")
-    return made
+    content = files.load_checked(path, "explanations.schema.json")
+    return [Explanation(**entry) for entry in content["explanations"]]
 
 
 def by_check(records: Iterable[Record]) -> list[Ran]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from npudocs.evidence import files
 from npudocs.evidence.model import PRODUCTS, VERSIONS, Claim, Entry, Mark, Record, numbers, release
@@ -24,18 +24,6 @@ REASONS = {
 }
 
 
-class Here(Protocol):
-    """The device that a site is built on."""
-
-    on: bool
-    torch: str
-    torch_npu: str
-    softnpu: str
-
-    def stamp(self) -> str:
-        """Return a hash that differs whenever results must not be reused."""
-
-
 class Reason(NamedTuple):
     """Why an entry is stale: one of `REASONS`, and the values to fill into it."""
 
@@ -46,12 +34,13 @@ class Reason(NamedTuple):
 class Evidence:
     """All records and claims in a folder, and the answers that pages ask for.
 
-    `current` has the digest of each file of checks as it is now; a file that is not in it no longer
-    exists. It may be filled later than this is made.
+    `digests` has the digest of each file of checks as it is now; a file that is not in it no longer
+    exists. It may be set later, when all pages are read. `here` is the device that a site is built on,
+    with `on`, `torch`, `torch_npu`, `softnpu` and `stamp()`.
     """
 
-    def __init__(self, folder: Path, current: Mapping[str, str], here: Here) -> None:
-        self.folder, self.digests, self.here = folder, current, here
+    def __init__(self, folder: Path, root: Path, digests: Mapping[str, str], here: Any) -> None:
+        self.folder, self.root, self.digests, self.here = folder, root, digests, here
         self.records = files.records(folder)
         self.claims = sorted(files.claims(folder), key=_order)
         self.unrecorded = files.unrecorded(folder, self.records)

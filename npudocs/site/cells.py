@@ -22,9 +22,10 @@ _builds: weakref.WeakKeyDictionary[Sphinx, Evidence] = weakref.WeakKeyDictionary
 def of(app: Sphinx) -> Evidence:
     """The evidence of the project that is built; a file that is not to be trusted ends the build."""
     if app not in _builds:
-        folder = Path(app.confdir) / app.config.npudocs_evidence
+        root = Path(app.confdir)
+        folder = root / app.config.npudocs_evidence
         try:
-            _builds[app] = Evidence(folder, {}, app.config.npudocs_device)
+            _builds[app] = Evidence(folder, root, {}, app.config.npudocs_device)
         except evidence.EvidenceError as error:
             problems.stop(f"the evidence is not to be trusted: {error}")
     return _builds[app]
@@ -32,13 +33,13 @@ def of(app: Sphinx) -> Evidence:
 
 def _look_at_checks(app: Sphinx, env: BuildEnvironment) -> list[str]:
     """Tell the evidence what the checks are now, when all pages are read."""
-    found, root = of(app), Path(app.confdir)
+    found = of(app)
     pages = {}
     for check in {entry.check for record in found.records for entry in record.entries}:
-        docname = env.path2doc(str(root / check))
+        docname = env.path2doc(str(found.root / check))
         if docname in env.found_docs:
             pages[check] = blocks.digest(blocks.collect(env.get_doctree(docname))[0])
-    found.digests = evidence.current_digests(root, found.records, pages)
+    found.digests = evidence.current_digests(found.root, found.records, pages)
     return []
 
 

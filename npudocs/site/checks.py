@@ -32,17 +32,6 @@ class Column:
         return where(self.records)
 
 
-@dataclasses.dataclass(frozen=True)
-class CheckFile:
-    """The checks of one file: the texts that ran, its row of marks, and each part."""
-
-    name: str
-    texts: list[Entry]
-    row: list[Any]
-    parts: list[dict[str, Any]]
-    stale: list[str]
-
-
 def where(records: list[Record]) -> str:
     """The versions and products of records of one kind, in words."""
     pairs = [(record.version, record.where["product"]) for record in records]
@@ -82,7 +71,7 @@ def differences(page: Page) -> dict[str, Any]:
     found = page.evidence
     try:
         explain = evidence.explanations(found.folder)
-    except ValueError as error:
+    except evidence.EvidenceError as error:
         problems.report(page.app, str(error), location=page.docname)
         explain = []
     kinds = []
@@ -163,7 +152,7 @@ def _columns(found: Evidence) -> list[Column]:
     groups: dict[Any, list[Record]] = {}
     for record in sorted(found.current, key=lambda one: _order(found, one)):
         ended = frozenset(
-            (e.check, e.part, e.dtype, e.source, e.outcome, str(found.stale(record, e)))
+            (*e.key, e.source, e.outcome, cells.stale_words(found, record, e))
             for e in record.entries
         )
         groups.setdefault((record.kind, ended), []).append(record)
@@ -197,7 +186,8 @@ def _row(
 
 def _file(
     found: Evidence, columns: list[Column], name: str, listed: list[evidence.Ran]
-) -> CheckFile:
+) -> dict[str, Any]:
+    """The checks of one file: the texts that ran, its row of marks, each part, and why it is stale."""
     texts = {entry.source: entry for ran in listed for _, entry in ran}
     stale = {
         cells.stale_words(found, record, entry): None for ran in listed for record, entry in ran
@@ -206,8 +196,13 @@ def _file(
         {"name": " ".join(filter(None, (ran[0][1].part, ran[0][1].dtype))), "ended": [*_ended(ran)]}
         for ran in listed
     ]
-    row = _row(found, columns, lambda entry: entry.check == name)
-    return CheckFile(name, [*texts.values()], row, parts, [*filter(None, stale)])
+    return {
+        "name": name,
+        "texts": [*texts.values()],
+        "row": _row(found, columns, lambda entry: entry.check == name),
+        "parts": parts,
+        "stale": [*filter(None, stale)],
+    }
 
 
 def _ended(ran: evidence.Ran) -> Iterator[dict[str, Any]]:

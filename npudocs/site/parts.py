@@ -28,8 +28,10 @@ from npudocs.site import cells, languages, marks
 from npudocs.site.words import say, say_number
 
 TEMPLATES = Path(__file__).with_name("templates") / "parts"
-Render = Callable[[Sphinx, str, list[str]], list[nodes.Node]]
-_renders: dict[str, Render] = {}
+Context = Callable[..., Mapping[str, Any]]
+# Hashes and numbers of blocks, which nobody searches for.
+UNSEARCHED = ("checks",)
+_contexts: dict[str, Context] = {}
 _BLOCK_END = re.compile(r"</(?:t[dh]|p|li|summary)>(?!\n)")
 
 
@@ -108,7 +110,7 @@ class evidence_part(nodes.General, nodes.Element):
 
 
 class Part(SphinxDirective):
-    """A directive of `add`; its arguments go to its function."""
+    """A directive of `draw`; its arguments go to its function."""
 
     def run(self) -> list[nodes.Node]:
         """Return the placeholder."""
@@ -120,20 +122,11 @@ class Part(SphinxDirective):
         return [part]
 
 
-def add(app: Sphinx, name: str, render: Render, arguments: int = 0) -> None:
-    """Add the directive ``{name}`` with so many arguments, filled by `render`."""
-    _renders[name] = render
-    app.add_directive(name, type("Part", (Part,), {"required_arguments": arguments}))
-
-
-def draw(app: Sphinx, name: str, context: Callable[..., Mapping[str, Any]]) -> None:
+def draw(app: Sphinx, name: str, context: Context) -> None:
     """Add the directive ``{name}``: its template gets what `context` returns for the page and the arguments."""
-
-    def filled(app: Sphinx, docname: str, arguments: list[str]) -> list[nodes.Node]:
-        page = Page(app, docname)
-        return [nodes.raw("", render(page, name, context(page, *arguments)), format="html")]
-
-    add(app, name, filled, len(inspect.signature(context).parameters) - 1)
+    _contexts[name] = context
+    arguments = len(inspect.signature(context).parameters) - 1
+    app.add_directive(name, type("Part", (Part,), {"required_arguments": arguments}))
 
 
 def pages(env: BuildEnvironment, name: str = "") -> dict[str, list[list[str]]]:
@@ -158,7 +151,10 @@ def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for part in list(doctree.findall(evidence_part)):
-        part.replace_self(_renders[part["name"]](app, docname, part["arguments"]))
+        page, name = Page(app, docname), part["name"]
+        html = render(page, name, _contexts[name](page, *part["arguments"]))
+        classes = ["no-search"] if name in UNSEARCHED else []
+        part.replace_self(nodes.raw("", html, format="html", classes=classes))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -23,8 +23,8 @@ sys.modules["torch"] = torch
 sys.modules["npudocs.site.torch_state"] = torch_state
 
 import npudocs  # noqa: E402
-from npudocs import device  # noqa: E402
 from npudocs.recording import worker  # noqa: E402
+from npudocs.site import device  # noqa: E402
 
 npudocs.site.torch_state = torch_state
 

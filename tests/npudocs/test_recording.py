@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from npudocs.recording import RecordingError, checks
+from npudocs.recording import RecordingError, checks, worker
 from npudocs.recording.supervisor import Supervisor
 
 STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in_worker.py")))

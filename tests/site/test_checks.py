@@ -118,6 +118,12 @@ def test_another_build_of_the_same_release_is_stale(site: Project) -> None:
     assert row(page, "check-examples-one-py").count("npudocs-stale-word") == 1
 
 
+def test_hashes_and_numbers_are_not_searched(site: Project) -> None:
+    record(site, entry(site, part="unheard"))
+    assert "unheard" in checks(site)
+    assert "unheard" not in site.read("html/searchindex.js")
+
+
 def test_without_records_the_page_says_so(site: Project) -> None:
     path = record(site, entry(site))
     assert "npudocs-cells" in checks(site)
@@ -151,7 +157,7 @@ def test_differences_are_found_grouped_and_explained(site: Project) -> None:
     said["words"] = ""
     site.write("evidence/explanations.json", json.dumps({"explanations": [said]}))
     result = site.build()
-    assert "explanations[0].words: is empty" in result.output and result.code != 0
+    assert "explanations[0].words: '' does not match" in result.output and result.code != 0
 
 
 def test_only_runs_of_the_same_source_are_compared(site: Project) -> None:

@@ -35,7 +35,7 @@ class Column:
 def where(records: list[Record]) -> str:
     """The versions and products of records of one kind, in words."""
     pairs = [(record.version, record.where["product"]) for record in records]
-    return cells.spread(pairs, "as" if records[0].kind == "software" else "on")
+    return cells.spread(pairs, marks.ON[records[0].kind])
 
 
 def records(page: Page) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def differences(page: Page) -> dict[str, Any]:
                 "groups": [
                     {
                         "outcomes": {
-                            outcome: cells.spread(pairs, "as" if kind == "software" else "on")
+                            outcome: cells.spread(pairs, marks.ON[kind])
                             for outcome, pairs in sorted(group.outcomes.items())
                         },
                         "checks": _by_file(group.checks),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -145,47 +144,3 @@ def messages(cell: SweepCell) -> list[str]:
     """The different messages that are told for a cell's own status; one empty where none is told."""
     told = [one["message"] for one in cell.told if one["status"] == cell.status]
     return list(dict.fromkeys(told)) or [""]
-
-
-def unexplained(deviations: Iterable[Deviation], cells: Iterable[SweepCell]) -> list[str]:
-    """The cells that deviate and are not explained by one deviation, each with what to do.
-
-    A cell has the status of its worst sample. Each message that is told for this status has to be
-    explained by exactly one deviation: two samples of a cell may have two causes.
-    """
-    listed = list(deviations)
-    found = []
-    for cell in cells:
-        if cell.status not in STATUSES:
-            continue
-        for said in messages(cell):
-            names = [one.name for one in listed if any(r.matches(cell, said) for r in one.rules)]
-            if len(names) != 1:
-                place = f"{cell.operator} / {cell.form} / {cell.dtype}: {cell.status}"
-                found.append(f"{place} ({said or 'no message'}) {_advice(names)}")
-    return found
-
-
-def _advice(names: list[str]) -> str:
-    if names:
-        return f"is explained by {' and '.join(names)}: narrow a rule of evidence/{NAME}"
-    return (
-        f"is explained by no deviation: add a rule to the deviation of evidence/{NAME} that has this "
-        "cause, or a new one with a section in docs/deviations; or mend what is wrong with the sweep"
-    )
-
-
-def unused(deviations: Iterable[Deviation], cells: Iterable[SweepCell]) -> list[str]:
-    """The rules, and operators of rules, that no cell needs, each with what to do."""
-    bad = [cell for cell in cells if cell.status in STATUSES]
-    found = []
-    for one in deviations:
-        for rule in one.rules:
-            hits = [cell for cell in bad if any(rule.matches(cell, m) for m in messages(cell))]
-            for pattern in rule.operators:
-                if not any(fnmatchcase(cell.operator, pattern) for cell in hits):
-                    found.append(
-                        f"evidence/{NAME}: {one.name}: no record has a cell of {pattern} for the rule "
-                        f"{rule}: remove it, with the deviation and its section if nothing is left"
-                    )
-    return found

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
 from html import escape
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.transforms import SphinxTransform
 
 from npudocs.execute import problems
 from npudocs.execute import scripts as gallery
@@ -34,8 +32,6 @@ _PICTURE = re.compile(r"sphx_glr_(\w+)_thumb\.")
 _TOOLTIP = re.compile(r'(<div class="sphx-glr-thumbcontainer" tooltip=")[^"]*(")')
 _TITLE = re.compile(r'(<div class="sphx-glr-thumbnail-title">).*?(</div>)', re.DOTALL)
 _TIME = re.compile(r"Total running time of the script: \((\d+) minutes ([\d.]+) seconds\)")
-Words = Callable[[Sphinx, str], str]
-_titles: dict[str, Words] = {}
 
 
 def translating(app: Sphinx) -> bool:
@@ -46,27 +42,6 @@ def translating(app: Sphinx) -> bool:
 def root(app: Sphinx) -> str:
     """The way from the top of what is built to the top of the site, where the data files are."""
     return "../" if translating(app) else ""
-
-
-def title(prefix: str, made: Words) -> None:
-    """Say what the titles of generated pages are, whose names begin with `prefix`, in other languages."""
-    _titles[prefix] = made
-
-
-class _Titles(SphinxTransform):
-    """Gives a generated page its title; the file is written in English."""
-
-    default_priority = 21  # after Sphinx put in the translations (20)
-
-    def apply(self, **kwargs: Any) -> None:
-        """Replace the text of the first title."""
-        found = next(self.document.findall(nodes.title), None)
-        if not translating(self.app) or found is None:
-            return
-        for prefix, made in _titles.items():
-            if self.env.docname.startswith(prefix):
-                found.children = []
-                found += nodes.Text(made(self.app, self.env.docname))
 
 
 def _load(app: Sphinx, config: Config) -> None:
@@ -146,7 +121,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     # What the site has; the first is English.
     app.add_config_value("npudocs_languages", [*NAMES], "html", types=frozenset({list}))
     app.add_config_value("npudocs_words", "", "env", types=frozenset({str}))
-    app.add_transform(_Titles)
     # Before other handlers use words, and after the device is known.
     app.connect("config-inited", _load, priority=550)
     app.connect("builder-inited", _check, priority=60)

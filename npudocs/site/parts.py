@@ -162,4 +162,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-updated", _changed)
     # Before other handlers look for links and tables.
     app.connect("doctree-resolved", _fill, priority=400)
-    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 1}
+    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 2}

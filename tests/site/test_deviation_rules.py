@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +16,54 @@ from npudocs import evidence
 from npudocs.evidence import EvidenceError
 from npudocs.site import deviation_data
 from npudocs.site.deviation_data import Deviation
+
+
+def unexplained(deviations: Iterable[Deviation], cells: Iterable[Any]) -> list[str]:
+    """The cells that deviate and are not explained by one deviation, each with what to do.
+
+    A cell has the status of its worst sample. Each message that is told for this status has to be
+    explained by exactly one deviation: two samples of a cell may have two causes.
+    """
+    listed = list(deviations)
+    found = []
+    for cell in cells:
+        if cell.status not in deviation_data.STATUSES:
+            continue
+        for said in deviation_data.messages(cell):
+            names = [one.name for one in listed if any(r.matches(cell, said) for r in one.rules)]
+            if len(names) != 1:
+                place = f"{cell.operator} / {cell.form} / {cell.dtype}: {cell.status}"
+                found.append(f"{place} ({said or 'no message'}) {_advice(names)}")
+    return found
+
+
+def _advice(names: list[str]) -> str:
+    if names:
+        return f"is explained by {' and '.join(names)}: narrow a rule of evidence/deviations.json"
+    return (
+        "is explained by no deviation: add a rule to the deviation of evidence/deviations.json that has this "
+        "cause, or a new one with a section in docs/deviations; or mend what is wrong with the sweep"
+    )
+
+
+def unused(deviations: Iterable[Deviation], cells: Iterable[Any]) -> list[str]:
+    """The rules, and operators of rules, that no cell needs, each with what to do."""
+    bad = [cell for cell in cells if cell.status in deviation_data.STATUSES]
+    found = []
+    for one in deviations:
+        for rule in one.rules:
+            hits = [
+                cell
+                for cell in bad
+                if any(rule.matches(cell, m) for m in deviation_data.messages(cell))
+            ]
+            for pattern in rule.operators:
+                if not any(fnmatchcase(cell.operator, pattern) for cell in hits):
+                    found.append(
+                        f"evidence/deviations.json: {one.name}: no record has a cell of {pattern} for the rule "
+                        f"{rule}: remove it, with the deviation and its section if nothing is left"
+                    )
+    return found
 
 
 def loaded(folder: Path, *rules: dict[str, Any]) -> list[Deviation]:
@@ -56,7 +106,7 @@ LOST = {"operators": ["one"], "statuses": ["tangent lost"]}
 def test_cells_have_to_be_explained(
     tmp_path: Path, fields: dict[str, Any], explained: bool
 ) -> None:
-    found = deviation_data.unexplained(loaded(tmp_path, LOST), [cell(**fields)])
+    found = unexplained(loaded(tmp_path, LOST), [cell(**fields)])
     assert (not found) == explained, found
 
 
@@ -73,14 +123,14 @@ def test_a_rule_is_no_wider_than_it_says(
     tmp_path: Path, rule: dict[str, Any], other: dict[str, Any]
 ) -> None:
     found = loaded(tmp_path, {**LOST, **rule})
-    assert deviation_data.unexplained(found, [cell()]) == []
-    assert deviation_data.unused(found, [cell()]) == []
-    assert len(deviation_data.unexplained(found, [cell(**other)])) == 1
+    assert unexplained(found, [cell()]) == []
+    assert unused(found, [cell()]) == []
+    assert len(unexplained(found, [cell(**other)])) == 1
 
 
 def test_a_new_cell_is_named_with_what_to_do(tmp_path: Path) -> None:
     new = cell(operator="new", status="error", message="RuntimeError: no")
-    (said,) = deviation_data.unexplained(loaded(tmp_path, LOST), [cell(), new])
+    (said,) = unexplained(loaded(tmp_path, LOST), [cell(), new])
     assert said.startswith("new / dual / float32: error (RuntimeError: no) is explained by no")
     assert "add a rule to the deviation of evidence/deviations.json" in said
 
@@ -92,19 +142,19 @@ def test_each_message_of_a_cell_counts(tmp_path: Path) -> None:
         {"sample": 1, "status": "error", "message": "the second cause", "call": ""},
         {"sample": 2, "status": "same", "message": "of a sample that is less bad", "call": ""},
     ]
-    (said,) = deviation_data.unexplained(loaded(tmp_path, rule), [cell(status="error", told=told)])
+    (said,) = unexplained(loaded(tmp_path, rule), [cell(status="error", told=told)])
     assert "the second cause" in said
 
 
 def test_two_explanations_are_one_too_many(tmp_path: Path) -> None:
     found = loaded(tmp_path, LOST, {**LOST, "operators": ["o*"]})
-    (said,) = deviation_data.unexplained(found, [cell()])
+    (said,) = unexplained(found, [cell()])
     assert "is explained by one and two: narrow a rule" in said
 
 
 def test_a_stale_rule_is_named_with_what_to_do(tmp_path: Path) -> None:
     found = loaded(tmp_path, {**LOST, "operators": ["one", "gone"]})
-    (said,) = deviation_data.unused(found, [cell(), cell(operator="gone", status="same")])
+    (said,) = unused(found, [cell(), cell(operator="gone", status="same")])
     assert "one: no record has a cell of gone for the rule one, gone / tangent lost" in said
     assert "remove it" in said
 
@@ -141,16 +191,16 @@ def swept() -> list[Any]:
 
 def test_records_are_explained(swept: list[Any]) -> None:
     left = [one for one in swept if (one.operator, one.form) not in NOT_DEVIATIONS]
-    lines = deviation_data.unexplained(deviation_data.load(), left)
+    lines = unexplained(deviation_data.load(), left)
     assert not lines, "\n".join(lines)
 
 
 def test_no_rule_is_left_over(swept: list[Any]) -> None:
-    lines = deviation_data.unused(deviation_data.load(), swept)
+    lines = unused(deviation_data.load(), swept)
     assert not lines, "\n".join(lines)
 
 
 def test_no_exception_is_left_over(swept: list[Any]) -> None:
-    lines = "\n".join(deviation_data.unexplained(deviation_data.load(), swept))
+    lines = "\n".join(unexplained(deviation_data.load(), swept))
     stale = [key for key in NOT_DEVIATIONS if f"{key[0]} / {key[1]} / " not in lines]
     assert not stale, f"remove from NOT_DEVIATIONS in this file: {stale}"

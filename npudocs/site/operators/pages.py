@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
 
 from npudocs.evidence import SweepCell
 from npudocs.evidence.sweep_records import FORMS
@@ -54,10 +56,21 @@ def _write(app: Sphinx) -> None:
             path.write_text(text, encoding="utf-8")
 
 
-def _title(app: Sphinx, docname: str) -> str:
-    sweeps = data.of(app)
-    names = places.pages(sweeps).get(docname)
-    return places.title(sweeps, docname, names[0]) if names else docname
+class _Title(SphinxTransform):
+    """Gives a page its title in a translation; the file is written in English."""
+
+    default_priority = 21  # after Sphinx put in the translations (20)
+
+    def apply(self, **kwargs: Any) -> None:
+        """Replace the text of the first title."""
+        home = self.env.docname
+        if not languages.translating(self.app) or not home.startswith(f"{places.FOLDER}/"):
+            return
+        sweeps = data.of(self.app)
+        if names := places.pages(sweeps).get(home):
+            title = next(self.document.findall(nodes.title))
+            title.children = []
+            title += nodes.Text(places.title(sweeps, home, names[0]))
 
 
 def operator_page(page: Page, name: str) -> dict[str, Any]:
@@ -165,6 +178,6 @@ def _elsewhere(sweeps: Sweeps, shown: Sweep, name: str) -> Iterator[dict[str, st
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    languages.title(f"{places.FOLDER}/", _title)
+    app.add_transform(_Title)
     app.connect("builder-inited", _write)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -83,15 +83,14 @@ def fill(language: str, folder: Path) -> int:
 
 
 def report(templates: Path, folder: Path) -> int:
-    """Print what is wrong and how far the translations are; return the exit code."""
-    problems = 0
+    """Print what is wrong with the translations; return the exit code."""
+    wrong = 0
     for language in TRANSLATIONS:
-        found = check(language, templates, ROOT, folder)
-        problems += len(found.problems)
-        print("\n".join(found.problems), file=sys.stderr)
-        print("", language, *found.coverage, sep="\n")
-    print(f"{problems} problems" if problems else "nothing is wrong")
-    return bool(problems)
+        found, number = check(language, templates, ROOT, folder)
+        wrong += len(found)
+        print("\n".join(found), file=sys.stderr, end="\n" * bool(found))
+        print(f"{language}: {number} texts, {len(found)} problems")
+    return bool(wrong)
 
 
 def main(arguments: list[str] | None = None) -> int:

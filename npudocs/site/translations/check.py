@@ -1,9 +1,7 @@
-"""What is wrong with the translations, each with file, line and text; and how much is translated."""
+"""What is wrong with the translations, each with file, line and text."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,19 +13,7 @@ from babel.messages.pofile import read_po
 from npudocs.site import words
 from npudocs.site.translations import markup, terms
 
-# The catalogs that have to be complete.
-SCOPE = "complete.json"
 LENGTH = 90
-
-
-@dataclasses.dataclass
-class Findings:
-    """What was found in the catalogs of one language, and for each a line of how far it is."""
-
-    problems: list[str] = dataclasses.field(default_factory=list)
-    coverage: list[str] = dataclasses.field(
-        default_factory=lambda: [f"{'catalog':<16}{'messages':>9}{'translated':>12}{'fuzzy':>7}{'stale':>7}"]
-    )  # fmt: skip
 
 
 def read(path: Path) -> Catalog:
@@ -41,62 +27,50 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else value[-1]
 
 
-def check(language: str, templates: Path, root: Path, folder: Path = words.LOCALES) -> Findings:
-    """Compare the catalogs of a language with the templates of what is there now."""
-    scope = json.loads((folder / SCOPE).read_text(encoding="utf-8"))["catalogs"]
+def check(
+    language: str, templates: Path, root: Path, folder: Path = words.LOCALES
+) -> tuple[list[str], int]:
+    """Compare the catalogs of a language with what is there now: what is wrong, and the number of texts."""
     listed = terms.load(folder / language / terms.NAME)
-    found = Findings()
-    names = sorted(path.stem for path in templates.glob("*.pot"))
-    for name in names:
-        path = words.catalog(language, name, folder)
-        template = read(templates / f"{name}.pot")
+    found, number = [], 0
+    for pot in sorted(templates.glob("*.pot")):
+        path = words.catalog(language, pot.stem, folder)
+        template = read(pot)
         made = read(path) if path.is_file() else Catalog(locale=language)
         shown = path.relative_to(folder.parent).as_posix()
-        counts = dict.fromkeys(("messages", "translated", "fuzzy", "stale"), 0)
-        problems = [*_messages(template, made, shown, counts, listed, root, name in scope)]
-        found.problems += problems
-        row = "{messages:>9}{translated:>12}{fuzzy:>7}{stale:>7}".format(**counts)
-        percent = 100 * counts["translated"] // counts["messages"] if counts["messages"] else 100
-        found.coverage.append(
-            f"{name:<16}{row}{percent:>6}%{'  must be complete' * (name in scope)}"
-        )
-    for name in sorted({*scope} - {*names}):
-        found.problems.append(f"{folder.name}/{SCOPE}: there is no page for the catalog {name}")
-    return found
+        wanted = [m for m in template if m.id and not markup.bare(text(m.id), _kind(m))]
+        number += len(wanted)
+        for message in wanted:
+            found += _message(message, made, shown, listed, root)
+        for message in (one for one in made if one.id and one.id not in template):
+            advice = "stale: no page has this any more; make gettext takes it out"
+            found.append(_said(f"{shown}:{message.lineno}", advice, text(message.id)))
+    for path in sorted(words.catalog(language, "", folder).parent.glob("*.po")):
+        if not (templates / f"{path.stem}.pot").is_file():
+            shown = path.relative_to(folder.parent).as_posix()
+            found.append(f"{shown}: there is no page for this catalog: remove it")
+    return found, number
 
 
-def _messages(
-    template: Catalog, made: Catalog, path: str, counts: dict[str, int],
-    listed: list[terms.Term], root: Path, complete: bool,
-) -> Iterator[str]:  # fmt: skip
-    for message in (one for one in template if one.id):
-        original, kind = text(message.id), _kind(message)
-        if markup.bare(original, kind):
-            continue
-        counts["messages"] += 1
-        known = made.get(message.id)
-        place = f"{path}:{known.lineno}" if known else ""
-        if known is None or not text(known.string or ("",)):
-            if complete:
-                yield _said(_place(message, root), "untranslated", original)
-        elif known.fuzzy:
-            counts["fuzzy"] += 1
-            if complete:
-                words_ = "the original changed, so the translation has to be looked at (fuzzy)"
-                yield _said(place, f"{words_}; see {_place(message, root)}", original)
-        else:
-            counts["translated"] += 1
-            # Of pages, babel takes a percentage for a placeholder.
-            wrong = [str(error) for error in known.check(made)] if kind == "words" else []
-            wrong += markup.differences(original, text(known.string), kind)
-            wrong += terms.problems(listed, markup.plain(original, kind), text(known.string))
-            for one in wrong:
-                yield _said(place, one, original)
-    for known in (one for one in made if one.id and one.id not in template):
-        counts["stale"] += 1
-        if complete:
-            words_ = "stale: no page has this any more; make gettext takes it out"
-            yield _said(f"{path}:{known.lineno}", words_, text(known.id))
+def _message(
+    message: Message, made: Catalog, path: str, listed: list[terms.Term], root: Path
+) -> Iterator[str]:
+    """What is wrong with the translation of one text."""
+    original, kind = text(message.id), _kind(message)
+    known = made.get(message.id)
+    if known is None or not text(known.string or ("",)):
+        yield _said(_place(message, root), "untranslated", original)
+        return
+    if known.fuzzy:
+        advice = "the original changed, so the translation has to be looked at (fuzzy)"
+        wrong = [f"{advice}; see {_place(message, root)}"]
+    else:
+        # Of pages, babel takes a percentage for a placeholder.
+        wrong = [str(error) for error in known.check(made)] if kind == "words" else []
+        wrong += markup.differences(original, text(known.string), kind)
+        wrong += terms.problems(listed, markup.plain(original, kind), text(known.string))
+    for one in wrong:
+        yield _said(f"{path}:{known.lineno}", one, original)
 
 
 def _kind(message: Message) -> str:

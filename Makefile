@@ -38,14 +38,15 @@ export NPUDOCS_DEVICE := off
 endif
 
 help:
-	@echo "make html      build the site into build/html, in English and Chinese (executes the pages and the gallery)"
-	@echo "make doctest   execute the code blocks of the pages"
-	@echo "make check     all tests: lint, pytest, doctest, html, the NPU test files, the evidence"
+	@echo "make html      execute pages and examples, and build the site into build/html, in English and Chinese"
+	@echo "make doctest   execute the code blocks of all pages"
+	@echo "make check     the tests to run while working: lint, pytest, one execution of everything, the site, the evidence"
+	@echo "make check-full   what make check leaves: slow tests, the sweep, the browser, every Python"
 	@echo "make record    run all checks on this device and write a record into evidence/"
 	@echo "make matrix    record all versions and products on the software NPU (ARGS=\"2.12.0 A3 --force\")"
 	@echo "make sweep     sweep all operators on this device (ARGS=\"run --dtypes float32 --shard 1/4\")"
 	@echo "make sweep-matrix   sweep all versions and products on the software NPU, in float32"
-	@echo "make pythons   make the site anew with each Python and both builds of torch"
+	@echo "make pythons   build the site with every Python that is installed here"
 	@echo "make evidence  check what lies in evidence/"
 	@echo "make gettext   bring the catalogs of the translations up to date"
 	@echo "make translations   check the translations, and say how far they are"
@@ -53,14 +54,13 @@ help:
 	@echo "make linkcheck check the links to other sites (needs a network)"
 	@echo "make browser   test the site that was built in a browser (needs Chromium)"
 	@echo "make upstream  write the artefacts for Ascend/pytorch (CHECKOUT=its folder)"
-	@echo "make bench     what the software NPU costs against the CPU"
+	@echo "make bench     what the software NPU costs against the CPU; make bench-docs: what a build of the site costs"
 	@echo "make clean     remove everything that was built (not .venv)"
 	@echo "Options: PYTHON=python3 (an Ascend host's own), DEVICE=off, LANGUAGES=en, BASE_PYTHON=python3.12"
 
 html: $(SETUP)
 	@rm -rf build/html/zh
 	$(RUN) $(SITE) -d build/doctrees build/html
-	@test -f build/html/verifies.json || { echo "The build ended before it was done. Does a script call sys.exit?" >&2; exit 1; }
 ifneq ($(filter zh_CN,$(LANGUAGES)),)
 	$(RUN) $(SITE) -D language=zh_CN -d build/doctrees-zh build/zh
 	@cp -R build/zh build/html/zh
@@ -70,7 +70,17 @@ endif
 doctest: $(SETUP)
 	$(RUN) $(SPHINX) -b doctest -d build/doctrees build/doctest
 
-check: lint pytest doctest html links translations browser-where-possible test-npu evidence-rerun sweep-rerun
+# Everything is executed once: pages and scripts by html, the test files by execute, which then has nothing else to do.
+check: lint pytest html execute evidence-agrees links translations
+
+check-full: pytest-full sweep-rerun browser-where-possible pythons
+
+execute: $(SETUP)
+	$(RUN) $(SPHINX) -b execute -d build/doctrees build/execute
+
+# What was recorded must be what has run.
+evidence-agrees: execute
+	$(PYTHON) -m npudocs.evidence check --against build/executed.json
 
 lint: $(SETUP)
 	$(PYTHON) -m ruff check .
@@ -78,7 +88,10 @@ lint: $(SETUP)
 	$(PYTHON) -m sphinxlint conf.py docs examples npudocs README.md --ignore docs/gallery
 
 pytest: $(SETUP)
-	$(RUN) -m pytest -n auto --dist loadfile
+	$(RUN) -m pytest -n auto --dist loadfile -m "not full"
+
+pytest-full: $(SETUP)
+	$(RUN) -m pytest -n auto --dist loadfile -m full
 
 browser: $(SETUP)
 	$(PYTHON) -m pytest tests/browser
@@ -87,14 +100,14 @@ browser-where-possible: html
 	@if command -v chromium chromium-browser google-chrome >/dev/null; then $(MAKE) --no-print-directory browser; \
 	else echo "Left out: make browser, because there is no Chromium here (apt-get install chromium)."; fi
 
-# Where CI is set, torch's run_tests wants a package that writes XML reports.
+# The task's way to run its test files, by themselves. Where CI is set, torch's run_tests wants a package that writes XML.
 test-npu: $(SETUP)
 	. "$$($(PYTHON) -m softnpu env)" && for file in $(NPU_TESTS); do \
 		env -u CI TORCH_DEVICE_BACKEND_AUTOLOAD=1 $(PYTHON) $$file -v || exit 1; done
 
 record: $(SETUP)
-	$(RUN) $(SPHINX) -b execute build/execute
-	$(PYTHON) -m npudocs.evidence record build/execute/executed.json
+	$(RUN) $(SPHINX) -b execute -D execute_fresh=1 -d build/record/doctrees build/record/execute
+	$(PYTHON) -m npudocs.evidence record build/record/executed.json
 
 ARGS ?=
 sweep: $(SETUP)
@@ -114,11 +127,6 @@ evidence: $(SETUP)
 
 sweep-rerun: $(SETUP)
 	$(RUN) -m npudocs.sweep run --dtypes float32 --forms dual --fresh --check
-
-# What was recorded must be what runs.
-evidence-rerun: $(SETUP)
-	$(RUN) $(SPHINX) -b execute build/execute
-	$(PYTHON) -m npudocs.evidence check --against build/execute/executed.json
 
 # Nothing is executed for this; pages that the build writes have no text of their own.
 catalogs: $(SETUP)
@@ -154,6 +162,9 @@ upstream: $(SETUP)
 bench: $(SETUP)
 	$(RUN) -m tools.bench
 
+bench-docs: $(SETUP)
+	$(PYTHON) tools/bench_docs.py
+
 clean:
 	rm -rf build docs/gallery docs/operators/families
 
@@ -168,4 +179,5 @@ host:
 	@.venv/bin/python npudocs/preflight.py host
 	@touch $@
 
-.PHONY: help html browser browser-where-possible catalogs gettext translations links linkcheck doctest check lint pytest test-npu record sweep sweep-matrix matrix pythons evidence evidence-rerun sweep-rerun upstream bench clean host
+.PHONY: help html doctest check check-full execute evidence-agrees lint pytest pytest-full browser browser-where-possible test-npu record \
+	sweep sweep-matrix sweep-rerun matrix pythons evidence catalogs gettext translations links linkcheck upstream bench bench-docs clean host

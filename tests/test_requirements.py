@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
-FILE = Path(__file__).parents[2] / "docs" / "requirements.txt"
+FILE = Path(__file__).parents[1] / "docs" / "requirements.txt"
 PYTHONS = ("3.10", "3.11", "3.12", "3.13")
 PINS = [
     Requirement(line)

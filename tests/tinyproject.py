@@ -19,12 +19,13 @@ from npudocs.execute import scripts
 execute_device = Device({device})
 execute_state = "tinystate"
 execute_about = "npudocs.site.verifies.about"
+execute_say = "npudocs.site.words.say"
 execute_tests = ["tests/test_*.py"]
 extensions = ["myst_parser", "npudocs"]
 html_theme = "basic"
 html_math_renderer = "mathml"
 highlight_language = "none"
-sphinx_gallery_conf = scripts.configuration()
+sphinx_gallery_conf = scripts.configuration(doc_module=("torch", "torch_npu"), prefer_full_module={{"torch"}})
 npudocs_inventories = {{"torch": ("https://docs.example/", "inventory.txt")}}
 """
 SOFTWARE = "'software', 'softnpu', 'Ascend910B1', '2.13.0', '2.13.0', '', 'f00', '3.11.7'"

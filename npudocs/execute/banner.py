@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import functools
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,46 +14,46 @@ from sphinx.application import Sphinx
 from npudocs.execute import blocks, scripts, session
 from npudocs.execute.results import UnitRun
 
+Say = Callable[[str], str]
+
 
 def _words(app: Sphinx, docname: str) -> tuple[str, str] | None:
     """Return the kind of banner and its words; None for a page without executable code."""
-    say, here = session.say, session.of(app)
+    say, here = session.translator(app), session.of(app)
     page = blocks.of(app.env).get(docname)
     script = scripts.script_of(app, docname)
     if script is None and not (page and any(b.kind in blocks.COUNTED for b in page.blocks)):
         return None
     if not here.device.on:
-        return "off", say(app, "Not executed in this build: the device is switched off.")
+        return "off", say("Not executed in this build: the device is switched off.")
     path = script or Path(app.env.doc2path(docname)).resolve()
     unit = here.run.units.get(scripts.name_of(app, path))
     if unit is None or (page and script is None and unit.digest != page.digest):
-        return "off", say(app, "Not executed in this build.")
-    return (_script if script else _page)(app, unit, here.device)
+        return "off", say("Not executed in this build.")
+    return (_script if script else _page)(say, unit, here.device)
 
 
-def _script(app: Sphinx, unit: UnitRun, device: Any) -> tuple[str, str]:
+def _script(say: Say, unit: UnitRun, device: Any) -> tuple[str, str]:
     when = datetime.datetime.fromisoformat(unit.ran).strftime("%Y-%m-%d %H:%M UTC")
-    words = session.say(app, "Executed on {device}. Script {outcome} in {seconds} s, {when}.")
-    outcome = session.say(app, unit.outcome)
+    words = say("Executed on {device}. Script {outcome} in {seconds} s, {when}.")
+    outcome = say(unit.outcome)
     seconds = f"{unit.seconds:.1f}"
     return device.kind, words.format(
-        device=device.described(functools.partial(session.say, app)),
+        device=device.described(say),
         outcome=outcome,
         seconds=seconds,
         when=when,
     )
 
 
-def _page(app: Sphinx, unit: UnitRun, device: Any) -> tuple[str, str]:
+def _page(say: Say, unit: UnitRun, device: Any) -> tuple[str, str]:
     outcomes = Counter(result.outcome for result in unit.counted)
     order = ("passed", "failed", "crashed", "timeout", "skipped")
-    counts = ", ".join(f"{outcomes[one]} {session.say(app, one)}" for one in order if outcomes[one])
+    counts = ", ".join(f"{outcomes[one]} {say(one)}" for one in order if outcomes[one])
     if not outcomes - Counter(skipped=outcomes["skipped"]):
-        return "off", session.say(app, "Not executed: {counts}.").format(counts=counts)
-    words = session.say(app, "Executed on {device}. Code blocks: {counts}.")
-    return device.kind, words.format(
-        device=device.described(functools.partial(session.say, app)), counts=counts
-    )
+        return "off", say("Not executed: {counts}.").format(counts=counts)
+    words = say("Executed on {device}. Code blocks: {counts}.")
+    return device.kind, words.format(device=device.described(say), counts=counts)
 
 
 def _insert(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -61,7 +61,8 @@ def _insert(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         return
     kind, words = found
     device = session.of(app).device
-    label = session.say(app, "not executed" if kind == "off" else device.label)
+    say = session.translator(app)
+    label = say("not executed") if kind == "off" else say(device.label)
     line = nodes.paragraph("", "", nodes.strong(text=label), nodes.Text(f" {words}"))
     box = nodes.container("", line, classes=["npudocs-banner", f"npudocs-{kind}"])
     title = next(doctree.findall(nodes.title), None)

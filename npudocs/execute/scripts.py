@@ -58,6 +58,12 @@ def output_folder(app: Sphinx) -> Path:
     return Path(app.srcdir) / FOLDER
 
 
+def made_on(app: Sphinx) -> str:
+    """Return the stamp of the device that the generated pages are of; empty where there are none."""
+    stamp = output_folder(app) / "stamp"
+    return stamp.read_text(encoding="utf-8") if stamp.is_file() else ""
+
+
 def scripts(app: Sphinx) -> dict[str, Path]:
     """Return the scripts by their stem."""
     folder = Path(app.srcdir) / app.config.sphinx_gallery_conf["examples_dirs"]
@@ -187,16 +193,16 @@ def _prepare(app: Sphinx) -> None:
     conf["plot_gallery"] = app.builder.name in RUNNING and here.executes
     gen_rst.generate_file_rst = _Gallery(app, _generate)
     _cells.cache_clear()
-    folder, stamp = output_folder(app), output_folder(app) / "stamp"
+    folder = output_folder(app)
     _remove_deleted(app, folder)
     if app.builder.name not in RUNNING:
         return
-    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != here.run.stamp:
+    if made_on(app) != here.run.stamp:
         shutil.rmtree(folder, ignore_errors=True)
         for copied in ("_images", "_downloads", FOLDER):
             shutil.rmtree(Path(app.outdir) / copied, ignore_errors=True)
         folder.mkdir(parents=True)
-        stamp.write_text(here.run.stamp, encoding="utf-8")
+        (folder / "stamp").write_text(here.run.stamp, encoding="utf-8")
     for md5 in folder.glob("*.py.md5"):
         path = scripts(app).get(md5.name.removesuffix(".py.md5"))
         known = path and here.known(name_of(app, path), blob(path))

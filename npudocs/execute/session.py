@@ -146,9 +146,9 @@ def named(name: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
-def say(app: Sphinx, words: str) -> str:
-    """Words for a page, in its language."""
-    return named(app.config.execute_say)(words) if app.config.execute_say else words
+def translator(app: Sphinx) -> Callable[[str], str]:
+    """The function that translates the words of a page."""
+    return named(app.config.execute_say) if app.config.execute_say else str
 
 
 @dataclasses.dataclass(frozen=True)

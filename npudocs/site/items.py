@@ -11,7 +11,7 @@ from npudocs.execute import problems
 from npudocs.execute import scripts as gallery
 from npudocs.site import parts
 from npudocs.site.parts import Page
-from npudocs.site.verifies import ITEMS, Claim, claims
+from npudocs.site.verifies import ITEMS, Verification, claims
 from npudocs.site.words import say
 
 PART = "item-table"
@@ -30,7 +30,7 @@ def item_table(page: Page) -> dict[str, Any]:
     return {"items": items}
 
 
-def _script(page: Page, claim: Claim) -> dict[str, str]:
+def _script(page: Page, claim: Verification) -> dict[str, str]:
     result = gallery.results(page.app).get(claim.page.rpartition("/")[2])
     outcome = result.outcome if result else "not executed"
     words = say(outcome)
@@ -39,7 +39,7 @@ def _script(page: Page, claim: Claim) -> dict[str, str]:
     return {"address": page.url(claim.page), "title": page.title(claim.page), "outcome": words}
 
 
-def _verifying(env: BuildEnvironment, number: str) -> list[Claim]:
+def _verifying(env: BuildEnvironment, number: str) -> list[Verification]:
     return [claim for _, claim in sorted(claims(env).items()) if number in claim.items]
 
 

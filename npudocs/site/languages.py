@@ -63,7 +63,7 @@ def _check(app: Sphinx) -> None:
     device = app.config.execute_device
     # Markup may begin and end between Chinese characters, which have no spaces between them.
     app.env.settings["character_level_inline_markup"] = True
-    built = gallery.output_folder(app).is_dir()
+    built = gallery.made_on(app) == device.stamp()
     missing = [] if not device.on else sorted({*gallery.scripts(app)} - {*gallery.results(app)})
     if app.builder.format == "html" and (not built or missing):
         problems.stop(

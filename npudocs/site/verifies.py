@@ -34,7 +34,7 @@ RESULT = "verifies.json"
 
 
 @dataclasses.dataclass
-class Claim:
+class Verification:
     """What one script says it verifies."""
 
     script: str
@@ -43,7 +43,7 @@ class Claim:
     items: list[str]
 
 
-def claims(env: BuildEnvironment) -> dict[str, Claim]:
+def claims(env: BuildEnvironment) -> dict[str, Verification]:
     """Return the claims by page."""
     if not hasattr(env, "npudocs_claims"):
         env.npudocs_claims = {}
@@ -108,7 +108,7 @@ class Verifies(SphinxDirective):
         items = [item for item in items if item in ITEMS]
         script = gallery.script_of(self.env.app, self.env.docname)
         name = gallery.name_of(self.env.app, script) if script else self.env.docname
-        claims(self.env)[self.env.docname] = Claim(name, self.env.docname, apis, items)
+        claims(self.env)[self.env.docname] = Verification(name, self.env.docname, apis, items)
         return [self._box(apis, items)]
 
     def _box(self, apis: list[str], items: list[str]) -> nodes.Element:
@@ -179,11 +179,6 @@ def _check(app: Sphinx, env: BuildEnvironment) -> list[str]:
     return []
 
 
-def _begin(app: Sphinx) -> None:
-    # It is there when a build was finished: a script may end the process.
-    (Path(app.outdir) / RESULT).unlink(missing_ok=True)
-
-
 def _write(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html":
         return
@@ -194,8 +189,6 @@ def _write(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("verifies", Verifies)
-    # Before the gallery runs scripts.
-    app.connect("builder-inited", _begin, priority=50)
     app.connect("env-purge-doc", _purge)
     app.connect("env-updated", _check)
     app.connect("build-finished", _write)

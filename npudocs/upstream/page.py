@@ -35,7 +35,7 @@ class Published:
 
 
 @dataclasses.dataclass(frozen=True)
-class Page:
+class PublishedPage:
     """One page of one version, split into lines; `path` is relative to the checkout."""
 
     path: str
@@ -78,7 +78,7 @@ def load(checkout: Path, path: str) -> str:
         raise PageError(f"{path}: expected UTF-8: {error}") from None
 
 
-def read(path: str, version: str, text: str) -> Page:
+def read(path: str, version: str, text: str) -> PublishedPage:
     """Return the forward-AD part of a page.
 
     Raises:
@@ -104,7 +104,7 @@ def read(path: str, version: str, text: str) -> Page:
     native = [api.name for api in APIS if api.name in entries]
     if native != list(entries):
         raise _error(path, starts[0], f"the entries in the order {native}", f"{list(entries)}")
-    return Page(path, version, lines, starts[0], entries)
+    return PublishedPage(path, version, lines, starts[0], entries)
 
 
 def _entry(path: str, name: str, bare: list[str], first: int, after: int) -> Published:

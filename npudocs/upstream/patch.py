@@ -15,7 +15,7 @@ from pathlib import Path
 from npudocs.evidence import Claim, Record
 from npudocs.upstream import house, page
 from npudocs.upstream.apis import APIS, Api
-from npudocs.upstream.page import Page, Published
+from npudocs.upstream.page import Published, PublishedPage
 from npudocs.upstream.rule import Decision, decide
 
 FILE = "torch-autograd.md"
@@ -48,7 +48,7 @@ def plan(checkout: Path, records: Sequence[Record], claims: Sequence[Claim]) -> 
 
 
 def _decisions(
-    parsed: Page, records: Sequence[Record], claims: Sequence[Claim]
+    parsed: PublishedPage, records: Sequence[Record], claims: Sequence[Claim]
 ) -> dict[tuple[str, str], Decision]:
     known = {_key(claim) for claim in claims if claim.source["kind"] == "published page"}
     said = [*claims, *(claim for claim in _said(parsed) if _key(claim) not in known)]
@@ -62,7 +62,7 @@ def _decisions(
     return found
 
 
-def _said(parsed: Page) -> Iterator[Claim]:
+def _said(parsed: PublishedPage) -> Iterator[Claim]:
     """Yield the claims of the page at hand: it may have moved on since the recorded ones were read."""
     source = {"title": f"page of {parsed.version}", "kind": "published page", "where": parsed.path}
     for api in APIS:
@@ -78,7 +78,7 @@ def _key(claim: Claim) -> tuple[str, str, str, str, frozenset[str]]:
     return claim.api, claim.version, claim.product, claim.says, frozenset(claim.dtypes)
 
 
-def _rewrite(parsed: Page, decisions: dict[tuple[str, str], Decision]) -> str:
+def _rewrite(parsed: PublishedPage, decisions: dict[tuple[str, str], Decision]) -> str:
     lines = list(parsed.lines)
     # From the end, so that the places of what stands before do not move.
     for place in reversed(range(len(APIS))):

@@ -223,9 +223,9 @@ def test_nothing_of_the_machine_is_recorded(
     words = (
         f"ValueError: {home}/x.py lab-seven walter@lab-seven.example.org {home.parent}/eve/data "
         f"/scratch/a/b.c {project.root}/examples/1.py {sys.prefix} {sys.executable} (PID:4711) "
-        "0x7fdeadbeef\nat examples/1.py:2"
+        "0x7fdeadbeef"
     )
-    project.units[1]["results"] = [{**PASSED, "outcome": "failed", "message": words}]
+    project.units[1]["results"] = [{**PASSED, "outcome": "failed", "message": words, "line": 2}]
     made = project.record()
     text = "".join(path.read_text(encoding="utf-8") for path in project.folder.rglob("*.json"))
     for private in ("walter", "lab-seven", "eve", "scratch", str(project.root), sys.prefix, "4711"):

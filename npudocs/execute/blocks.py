@@ -46,7 +46,14 @@ class _Reason:
 def _options(directive: type[upstream.TestDirective]) -> dict[str, Any]:
     # pyversion is Sphinx's second, reasonless way to skip.
     spec = {name: check for name, check in directive.option_spec.items() if name != "pyversion"}
-    return {**spec, "reason": str}
+    return {**spec, "reason": _words}
+
+
+def _words(text: str | None) -> str:
+    """The option ``:reason:``: what Sphinx would take empty for None."""
+    if not (text or "").strip():
+        raise ValueError("a reason is words for the reader")
+    return text.strip()
 
 
 class Doctest(_Reason, upstream.DoctestDirective):
@@ -98,6 +105,14 @@ def nodes_of(doctree: nodes.document) -> Iterator[nodes.Element]:
 
 def collect(doctree: nodes.document) -> tuple[list[Block], list[tuple[str, nodes.Element]]]:
     """Return the blocks of a page, and what is wrong with them (message, node)."""
+    found, problems = located(doctree)
+    return [block for block, _ in found], problems
+
+
+def located(
+    doctree: nodes.document,
+) -> tuple[list[tuple[Block, nodes.Element]], list[tuple[str, nodes.Element]]]:
+    """Return what `collect` does, each block with its node."""
     found: list[tuple[Block, nodes.Element]] = []
     problems: list[tuple[str, nodes.Element]] = []
     latest: dict[str, Block | None] = {}
@@ -105,6 +120,8 @@ def collect(doctree: nodes.document) -> tuple[list[Block], list[tuple[str, nodes
         block = _block(node, doctree)
         if block.kind == "testoutput":
             code = latest.get(block.groups[0])
+            if block.code.startswith("Traceback (most recent call last)"):
+                problems.append(("a traceback is compared in a {doctest}, not in an output", node))
             if code is None:
                 problems.append(("this testoutput follows no testcode", node))
             else:
@@ -116,7 +133,7 @@ def collect(doctree: nodes.document) -> tuple[list[Block], list[tuple[str, nodes
             latest[group] = block if block.kind == "testcode" else None
     # Only now: the options of an output belong to its code.
     problems += [(problem, node) for block, node in found if (problem := _problem(block))]
-    return [block for block, _ in found], problems
+    return found, problems
 
 
 def digest(blocks: list[Block]) -> str:
@@ -149,7 +166,7 @@ def _locate(path: Path, code: str, hint: int) -> int:
     wanted = [line.strip() for line in code.splitlines()]
     if not wanted or not path.is_file():
         return hint
-    have = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    have = [line.strip() for line in path.read_text("utf-8", errors="replace").splitlines()]
     starts = [
         start + 1
         for start in range(len(have) - len(wanted) + 1)
@@ -169,12 +186,27 @@ def _problem(block: Block) -> str | None:
         return f"this doctest is malformed: {error}"
     if not examples:
         return "this doctest has no line that begins with '>>>', so it executes nothing"
+    if any(example.options.get(doctest.IGNORE_EXCEPTION_DETAIL) for example in examples):
+        return "IGNORE_EXCEPTION_DETAIL hides the text of an error: write what may differ as ..."
+    if any(example.want.strip() == "..." for example in examples):
+        return "an output of ... alone is like any: show a part of it"
+    if text := _outside(block):
+        return f"{text!r} stands in this session and is neither code nor output: end the fence"
     skipped = [bool(example.options.get(doctest.SKIP)) for example in examples]
     if any(skipped) and not all(skipped):
         return "+SKIP covers a part of this block: split the block, a skip covers a whole one"
     if any(skipped) and not block.reason:
         return "a skip (+SKIP) needs a reason: add the option :reason:"
     return None
+
+
+def _outside(block: Block) -> str:
+    """The first line of a session that is neither code nor output: prose after a missing fence."""
+    if block.kind != "doctest":
+        return ""
+    parts = doctest.DocTestParser().parse(block.code)
+    texts = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+    return texts[0].splitlines()[0] if texts else ""
 
 
 @dataclasses.dataclass

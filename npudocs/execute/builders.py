@@ -146,11 +146,31 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
             if result.outcome not in ("passed", "skipped"):
                 words = result.message if result.outcome == "failed" else _broken(result)
                 problems.report(app, f"{words}\n", location=f"{unit.file}:{result.line}")
+    for unit in shown:
+        if unit.about.get("apis") and unit.used == 0 and not unit.about.get("host"):
+            words = "claims to run on the device, and the device did nothing for it"
+            problems.report(app, words, location=f"{unit.file}:1")
     if app.builder.name != "html" and not any(
         result.outcome != "skipped" for unit in shown for result in unit.results
     ):
         problems.report(app, "no block was executed: nothing is proved")
     logger.info("\n".join(_summary(here, shown)))
+
+
+def _pages(app: Sphinx, name: str, *others: Any) -> None:
+    here = session.of(app)
+    here.pages.add(Path(app.builder.get_outfilename(name)))
+
+
+def _remove_others(app: Sphinx, exception: Exception | None) -> None:
+    """Remove pages that an earlier build made and this one has not: a removed page still says "Executed"."""
+    if exception or app.builder.name != "html":
+        return
+    mine = session.of(app).pages
+    mine |= {Path(app.builder.get_outfilename(name)) for name in app.env.found_docs}
+    for path in Path(app.outdir).rglob("*.html"):
+        if path not in mine and "_static" not in path.parts:
+            path.unlink()
 
 
 def _broken(result: Result) -> str:
@@ -207,5 +227,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_builder(DocTestBuilder, override=True)
     # Early: what others draw of the results has them.
     app.connect("env-updated", _execute, priority=100)
+    app.connect("html-page-context", _pages)
     app.connect("build-finished", _finish)
+    app.connect("build-finished", _remove_others)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,12 +6,16 @@ same to a reader. ``{not-executed}`` is the honest way to show code that cannot 
 
 from __future__ import annotations
 
+import difflib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from markdown_it import MarkdownIt
+from mdit_py_plugins.colon_fence import colon_fence_plugin
 from pygments.lexers import PythonConsoleLexer, PythonLexer
 from sphinx.application import Sphinx
 from sphinx.directives.code import container_wrapper
@@ -26,7 +30,7 @@ PYTHON = {
 }
 ADVICE = (
     "make it a {doctest} or {testcode} fence, or mark it with {not-executed} and a :reason: "
-    "(conventions: the head of npudocs/execute/doctests.py)"
+    "(conventions: the head of npudocs/execute/blocks.py)"
 )
 
 
@@ -52,6 +56,55 @@ class NotExecuted(SphinxDirective):
         wrapper = container_wrapper(self, block, f"Not executed: {reason}")
         wrapper["classes"].append("npudocs-not-executed")
         return [wrapper]
+
+
+# The fences of this package, and how like one of them a mistyped word is.
+NAMES = ("doctest", "testcode", "testoutput", "testsetup", "testcleanup", "not-executed")
+LIKE = 0.8
+
+
+def _read(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Look at the fences of a page in Markdown as they are written."""
+    path = app.env.doc2path(docname)
+    data = Path(path).read_bytes() if Path(path).is_file() else b""
+    try:
+        if data.decode().startswith("\ufeff"):
+            problems.report(app, "begins with a byte order mark: save it without", f"{path}:1")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        problems.report(app, "is not in UTF-8: save it so", f"{path}:{line}")
+    if Path(path).suffix == ".md":
+        for line, words in problems_of(source[0]):
+            problems.report(app, words, location=f"{path}:{line}")
+
+
+def problems_of(text: str, before: int = 0) -> Iterator[tuple[int, str]]:
+    """Yield the line and the words of what is wrong with the fences of a text in Markdown.
+
+    A fence without an end takes the prose behind it along, and one that is typed wrong shows code
+    that nobody executes.
+    """
+    lines = text.splitlines()
+    for token in MarkdownIt("commonmark").use(colon_fence_plugin).parse(text):
+        if token.type not in ("fence", "colon_fence"):
+            continue
+        first, end = token.map
+        where, mark = before + first + 1, token.markup
+        if not re.fullmatch(rf"\s*{mark[0]}{{{len(mark)},}}\s*", lines[end - 1]) or end - first < 2:
+            yield where, f"this fence has no end: close it with {mark}"
+        inner = re.compile(rf"\s*{mark[0]}{{{len(mark)},}}\s*\{{?\w")
+        for number, line in enumerate(lines[first + 1 : end - 1], where + 1):
+            if inner.match(line):
+                yield (
+                    where,
+                    f"a fence begins in line {number} inside of this one: end this one before it",
+                )
+        word = (token.info.split() or [""])[0]
+        if (name := word.strip("{}")) and (name not in NAMES or word != f"{{{name}}}"):
+            for right in difflib.get_close_matches(name, NAMES, 1, LIKE):
+                yield where, f"there is no fence {word}: did you mean {{{right}}}?"
+        if word.startswith("{") and name not in NAMES and "code" not in name:
+            yield from problems_of(token.content, where)
 
 
 def _check(app: Sphinx, doctree: nodes.document) -> None:
@@ -85,5 +138,6 @@ def _problem(node: nodes.literal_block, executed: set[str] | None) -> str | None
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("not-executed", NotExecuted)
+    app.connect("source-read", _read)
     app.connect("doctree-read", _check)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

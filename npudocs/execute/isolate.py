@@ -28,6 +28,9 @@ from npudocs.execute.results import Result
 # How often a silent process is looked at.
 GLANCE = 1.0
 LINES = 8
+# The signal on which a process writes its stack, and how that begins.
+WHERE = signal.SIGUSR1
+STACK = re.compile(r"(?:Fatal Python error: (.*)\n\n)?(?:Current t|T)hread 0x|Stack \(most recent")
 _fork = multiprocessing.get_context("fork")
 
 
@@ -109,11 +112,23 @@ class _Child:
 
     def _broke(self, outcome: str, how: str) -> None:
         part, line, start = self.at
+        if outcome == "timeout":
+            self._ask_where(start)
         self.output.seek(start)
         words, place = _last_words(self.output.read().decode(errors="replace"), self.task.file)
         message = "\n".join([how, *words])
         seconds = round(time.monotonic() - self.since, 3)
         self.ended.broke = Result(part, place or line, outcome, message, seconds)
+
+    def _ask_where(self, start: int) -> None:
+        """Let a process that hangs write its stack, if it still can."""
+        os.kill(self.process.pid, WHERE)
+        deadline = time.monotonic() + GLANCE
+        while time.monotonic() < deadline:
+            self.output.seek(start)
+            if STACK.search(self.output.read().decode(errors="replace")):
+                return
+            time.sleep(0.01)
 
     def close(self) -> None:
         """End it and all that it started."""
@@ -136,11 +151,19 @@ def _work(task: Task, pipe: Connection, output: int) -> None:
     sys.stdin = open(os.devnull)  # noqa: SIM115 (for the rest of the process)
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
-    faulthandler.enable(sys.stderr)
+    faulthandler.enable(2)
+    faulthandler.register(WHERE, 2, all_threads=False)
+    os._exit, end = _leave, os._exit
     pipe.send(("over", task.function(Report(pipe))))
     pipe.close()
     # Nothing of this process's end is part of a check; a device's own clean-up may hang.
-    os._exit(0)
+    end(0)
+
+
+def _leave(status: int, end: Callable[[int], None] = os._exit) -> None:
+    """What `os._exit` is in these processes: it writes where it was called."""
+    faulthandler.dump_traceback(2, all_threads=False)
+    end(status)
 
 
 def run(tasks: Sequence[Task], limit: float, jobs: int = 1) -> Iterator[tuple[Task, Ended]]:
@@ -195,10 +218,11 @@ def _ending(code: int) -> str:
 
 
 def _last_words(text: str, file: str) -> tuple[list[str], int]:
-    """The last lines that a process wrote, and the line of `file` that it was at when it crashed."""
-    before, crash, stack = text.partition("Fatal Python error: ")
+    """The last lines that a process wrote, and the line of `file` that it was at when it ended."""
+    stack = STACK.search(text)
+    before = text[: stack.start()] if stack else text
     lines = [line for line in before.splitlines() if line.strip()][-LINES:]
-    if crash:
-        lines.append(f"{crash}{stack.splitlines()[0]}")
-    place = re.search(rf'{re.escape(file)}", line (\d+)', stack) if file else None
-    return lines, int(place.group(1)) if place else 0
+    if stack and stack[1]:
+        lines.append(f"Fatal Python error: {stack[1]}")
+    place = stack and file and re.search(rf'{re.escape(file)}", line (\d+)', text[stack.start() :])
+    return lines, int(place[1]) if place else 0

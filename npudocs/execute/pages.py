@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import linecache
 import os
 import sys
 import textwrap
@@ -28,10 +29,13 @@ ORDER = {"testsetup": 0, "testcleanup": 2}
 class _Runner(doctest.DocTestRunner):
     """Runs one block; keeps what failed as (line in the page, words)."""
 
-    def __init__(self, mode: str, name: str) -> None:
+    def __init__(self, mode: str, name: str, output: Any) -> None:
         self.checker = doctest.OutputChecker()
         super().__init__(checker=self.checker, verbose=False, optionflags=FLAGS)
         self.mode, self.name = mode, name
+        if output:
+            # One for all blocks: what a block keeps of it, as a logger does, prints in the next one.
+            self._fakeout = output
         self.failed: list[tuple[int, str]] = []
 
     def report_start(self, out: Any, test: doctest.DocTest, example: doctest.Example) -> None:
@@ -90,6 +94,8 @@ class PageRun:
     ) -> None:
         self.root, self.blocks, self.state = root, blocks, state
         self.done, self.report = done, report
+        self.output: Any = None
+        self.used: int | None = None
         self.parts: dict[int, str] = {}
         numbers: Counter[str] = Counter()
         for block in blocks:
@@ -100,6 +106,7 @@ class PageRun:
     def run(self) -> None:
         """Run all groups."""
         named = [group for block in self.blocks for group in block.groups if group != "*"]
+        _show_sources(self.blocks)
         self.groups = list(dict.fromkeys(named)) or ["default"]
         for group in self.groups:
             members = [block for block in self.blocks if {group, "*"} & set(block.groups)]
@@ -141,8 +148,11 @@ class PageRun:
             self._end(block, group, "skipped", block.line, block.reason, 0.0)
             return
         name = os.path.relpath(block.path, self.root)
-        runner = _Runner("single" if block.kind == "doctest" else "exec", name)
+        runner = _Runner("single" if block.kind == "doctest" else "exec", name, self.output)
+        self.output = runner._fakeout
+        before = self.state.used() if self.state.used else 0
         runner.run_block(test, namespace)
+        self.used = self.state.used() - before if self.state.used else None
         outcome = "failed" if runner.failed else "passed"
         line = runner.failed[0][0] if runner.failed else block.line
         message = "\n".join(text for _, text in runner.failed)
@@ -159,5 +169,28 @@ class PageRun:
         part = self._part(block, group)
         # Where a part ends a second time, with what it left behind, the later result holds.
         if part not in self.done:
-            result = Result(part, line, outcome, message.strip(), round(seconds, 3))
+            result = Result(part, line, outcome, message.strip(), round(seconds, 3), self.used)
             self.report.end(result)
+        self.used = None
+
+
+def _show_sources(blocks: Sequence[Block]) -> None:
+    """Let `inspect` and tracebacks find the code of the blocks, without prompts, at its lines in the page."""
+    for path in {block.path for block in blocks}:
+        lines: dict[int, str] = {}
+        for block in blocks:
+            if block.path == path:
+                lines |= _lines(block)
+        shown = [lines.get(number, "") + "\n" for number in range(1, max(lines, default=0) + 1)]
+        # Without a time of change, linecache does not look at the file again.
+        linecache.cache[str(path)] = (sum(map(len, shown)), None, shown, str(path))
+
+
+def _lines(block: Block) -> dict[int, str]:
+    """The lines of code of a block, by their number in the page."""
+    if block.kind != "doctest":
+        return dict(enumerate(block.code.splitlines(), block.line))
+    found = {}
+    for example in block.test("").examples:
+        found |= dict(enumerate(example.source.splitlines(), block.line + example.lineno))
+    return found

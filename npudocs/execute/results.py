@@ -28,6 +28,7 @@ class Result:
     outcome: str  # "passed", "failed", "skipped", "crashed" or "timeout"
     message: str = ""
     seconds: float = 0.0
+    used: int | None = None  # what the device did for it; None where nobody counts
 
 
 @dataclasses.dataclass
@@ -66,6 +67,12 @@ class UnitRun:
             for result in self.results
             if result.outcome not in ("passed", "skipped") or not result.part.startswith(serving)
         ]
+
+    @property
+    def used(self) -> int | None:
+        """What the device did for all of it; None where nobody counts."""
+        counts = [result.used for result in self.results if result.used is not None]
+        return sum(counts) if counts else None
 
     @property
     def seconds(self) -> float:

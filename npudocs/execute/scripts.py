@@ -7,6 +7,7 @@ another, and a script counts as unchanged only where the result of its run is kn
 
 from __future__ import annotations
 
+import ast
 import functools
 import re
 import shutil
@@ -19,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx_gallery import gen_gallery, gen_rst
 from sphinx_gallery.py_source_parser import remove_ignore_blocks, split_code_and_text_blocks
 
-from npudocs.execute import isolate, session
+from npudocs.execute import isolate, problems, session
 from npudocs.execute.results import Result, UnitRun, blob
 
 FOLDER = "gallery"
@@ -157,10 +158,11 @@ class _Gallery:
         return self.generate(*others, {**conf, "plot_gallery": False})
 
     def _work(self, path: Path, arguments: tuple[Any, ...], report: isolate.Report) -> Any:
-        state = self.session.state
+        state = self.session.watched()
         report.start("", 1)
         state.reset()
         began = time.perf_counter()
+        before = state.used() if state.used else 0
         try:
             *page, out = self.generate(*arguments)
         except SystemExit as error:
@@ -179,15 +181,40 @@ class _Gallery:
             out["formatted_exception"] = message
         line = int((lines or [1])[-1])
         outcome = "failed" if message else "passed"
-        report.end(Result("", line, outcome, message.strip(), seconds))
+        used = state.used() - before if state.used else None
+        report.end(Result("", line, outcome, message.strip(), seconds, used))
         return (*page, out)
 
 
 # --- before and after the gallery
 
 
+def _readable(app: Sphinx) -> None:
+    """End the build, naming file and line, where sphinx-gallery would end it with a traceback."""
+    wrong = []
+    for path in scripts(app).values():
+        line, words = 1, ""
+        data = path.read_bytes()
+        try:
+            text = data.decode()
+            if text.startswith("\ufeff"):
+                words = "begins with a byte order mark: save it without"
+            elif not (ast.get_docstring(ast.parse(text)) or "").strip():
+                words = "has no text: begin with a docstring that has a title"
+        except UnicodeDecodeError as error:
+            line = data[: error.start].count(b"\n") + 1
+            words = "is not in UTF-8: save it so"
+        except SyntaxError as error:
+            line, words = error.lineno or 1, f"SyntaxError: {error.msg}"
+        if words:
+            wrong.append(f"{name_of(app, path)}:{line}: {words}")
+    if wrong:
+        problems.stop("\n".join(wrong))
+
+
 def _prepare(app: Sphinx) -> None:
     """Remove everything that another device, or a script that is gone, left behind."""
+    _readable(app)
     conf = app.config.sphinx_gallery_conf
     here = session.of(app)
     conf["plot_gallery"] = app.builder.name in RUNNING and here.executes
@@ -221,9 +248,6 @@ def _remove_deleted(app: Sphinx, folder: Path) -> None:
     for pattern in (pattern.format(stem) for stem in gone for pattern in made):
         for path in folder.glob(pattern):
             path.unlink()
-    for page in Path(app.outdir).glob(f"{FOLDER}/*.html"):
-        if page.stem not in {*alive, "index"}:
-            page.unlink()
     shutil.rmtree(folder / "backreferences", ignore_errors=True)
 
 

@@ -10,7 +10,7 @@ A project hands in, in its ``conf.py``:
     The name of a module with any of: ``prepare(device)`` (once, before the first process is forked: what all
     need is imported here), ``reset()`` (before a page, script or test), ``left_behind()`` (after it: list
     of what may not stay, in words, and a text of the line that made it), ``names()`` (what the condition
-    of a skip may use).
+    of a skip may use), ``used()`` (a number that grows whenever the device does something).
 ``execute_about``
     The name of a function (app, docname) that returns what is remembered with the results of a page.
 ``execute_tests``
@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import fcntl
 import functools
 import os
 import weakref
@@ -38,16 +39,19 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.util import logging
 
-from npudocs.execute import blocks, isolate, pages, results, testfiles
+from npudocs.execute import blocks, isolate, leftovers, pages, results, testfiles
 from npudocs.execute.results import UnitRun
 
+logger = logging.getLogger(__name__)
 _sessions: weakref.WeakKeyDictionary[Sphinx, Session] = weakref.WeakKeyDictionary()
 NO_STATE = {
     "prepare": lambda device: None,
     "reset": lambda: None,
     "left_behind": list,
     "names": dict,
+    "used": None,
 }
 
 
@@ -64,6 +68,11 @@ class Session:
         self.fresh = config.execute_fresh or app.builder.name == "doctest"
         self.path = Path(app.outdir).parent / results.FILE
         self.run = results.load(self.path, dataclasses.asdict(self.device), self.device.stamp())
+        # Where this build writes: its results, and the pages that are made of scripts.
+        made = Path(app.srcdir) / config.sphinx_gallery_conf.get("gallery_dirs", "")
+        self.builds = [self.path.parent.resolve(), made.resolve()]
+        # The files of the pages that this build has written.
+        self.pages: set[Path] = set()
         self._prepared = False
 
     @functools.cached_property
@@ -72,6 +81,16 @@ class Session:
         module = import_module(self.config.execute_state) if self.config.execute_state else None
         found = {name: getattr(module, name, nothing) for name, nothing in NO_STATE.items()}
         return SimpleNamespace(**found)
+
+    def watched(self) -> SimpleNamespace:
+        """The state in a process that runs something: files that it leaves in the project count, too."""
+        files = leftovers.Files(self.root.resolve(), self.builds)
+
+        def left_behind() -> list[tuple[str, str]]:
+            written = [(f"the file {name}", Path(name).name) for name in files.left()]
+            return [*self.state.left_behind(), *written]
+
+        return SimpleNamespace(**{**vars(self.state), "left_behind": left_behind})
 
     def known(self, file: str, digest: str) -> bool:
         """Whether this need not run: it passed on this device, and nothing of it changed."""
@@ -128,9 +147,9 @@ class Session:
         report: isolate.Report,
     ) -> None:
         if page is None:
-            testfiles.run(self.root, file, self.state, done, report)
+            testfiles.run(self.root, file, self.watched(), done, report)
         else:
-            pages.PageRun(self.root, page.blocks, self.state, done, report).run()
+            pages.PageRun(self.root, page.blocks, self.watched(), done, report).run()
 
 
 def of(app: Sphinx) -> Session:
@@ -168,6 +187,27 @@ class NoDevice:
         return "off"
 
 
+def _lock(app: Sphinx, config: Config) -> None:
+    """Let one build at a time write into a folder of builds."""
+    folder = Path(app.outdir).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = (folder / ".lock").open("a+")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.seek(0)
+        who = lock.read().strip()
+        if who == str(os.getpid()):
+            return  # a build in this process that did not come to its end
+        logger.info("waiting for the build of process %s, which writes into %s", who, folder)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+    lock.truncate(0)
+    lock.write(f"{os.getpid()}\n")
+    lock.flush()
+    # Closed, and so free again, at the end of the build or of the process.
+    app.connect("build-finished", lambda app, exception: lock.close(), priority=999)
+
+
 def _fill(app: Sphinx, config: Config) -> None:
     if config.execute_device is None:
         config.execute_device = NoDevice()
@@ -183,5 +223,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("execute_jobs", 0, "", types=frozenset({int}))
     app.add_config_value("execute_fresh", False, "", types=frozenset({bool}))
     app.add_config_value("execute_nothing", False, "", types=frozenset({bool}))
+    app.connect("config-inited", _lock, priority=100)
     app.connect("config-inited", _fill, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -34,6 +34,7 @@ def run(root: Path, file: str, state: Any, done: dict[str, str], report: Report)
         report.start(part, line)
         began = time.perf_counter()
         state.reset()
+        used = state.used() if state.used else 0
         outcome = _Outcome(root, file, Result(part, line, "passed"))
         unittest.TestSuite([test]).run(outcome)
         result = outcome.result
@@ -41,6 +42,7 @@ def run(root: Path, file: str, state: Any, done: dict[str, str], report: Report)
             words = "; ".join(words for words, _ in left)
             result.outcome, result.message = "failed", f"the test leaves behind {words}"
         result.seconds = round(time.perf_counter() - began, 3)
+        result.used = state.used() - used if state.used else None
         report.end(result)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
+import softnpu
 from npudocs import device
 from npudocs.execute import isolate, problems
 
@@ -62,3 +64,14 @@ def names() -> dict[str, Any]:
     import torch
 
     return {"torch": torch}
+
+
+def used() -> int:
+    """A number that grows with the work of the NPU: operators launched, or on a chip memory asked for."""
+    import torch
+
+    if not torch.npu.is_initialized():
+        return 0
+    if softnpu.is_software():
+        return ctypes.CDLL("libascendcl.so").softnpu_launches()
+    return torch.npu.memory_stats().get("allocation.all.allocated", 0)

@@ -150,6 +150,8 @@ static aclError check_memory(const executor *ready) {
     return code;
 }
 
+static uint64_t launches;
+
 EXPORT aclError softnpu_execute(void *handle, void *on_stream) {
     executor *ready = softnpu_find(handle, MAGIC_EXECUTOR);
     if (!ready) {
@@ -166,8 +168,11 @@ EXPORT aclError softnpu_execute(void *handle, void *on_stream) {
         softnpu_release(ready);
         return code;
     }
+    __atomic_fetch_add(&launches, 1, __ATOMIC_RELAXED);
     return softnpu_launch(stream, (softnpu_task){.run = run, .handle = ready});
 }
+
+uint64_t softnpu_launches(void) { return __atomic_load_n(&launches, __ATOMIC_RELAXED); }
 
 EXPORT aclError aclDestroyAclOpExecutor(void *handle) {
     return !handle || softnpu_destroy(handle, MAGIC_EXECUTOR)

@@ -14,5 +14,6 @@ EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const 
 EXPORT aclError softnpu_execute(void *executor, void *stream);
 
 const char *softnpu_last_operator(void); /* of this thread */
+EXPORT uint64_t softnpu_launches(void);  /* operators launched since the process began */
 
 #endif

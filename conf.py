@@ -35,7 +35,9 @@ execute_say = "npudocs.site.words.say"
 execute_tests = ["tests/npu/test_*.py"]
 # Scripts that use an API are found by its name as the script writes it.
 sphinx_gallery_conf = scripts.configuration(
-    doc_module=("torch", "torch_npu"), prefer_full_module={"torch"}
+    doc_module=("torch", "torch_npu"),
+    prefer_full_module={"torch"},
+    image_scrapers=("npudocs.site.rules.look_at_figures", "matplotlib"),
 )
 # One catalog for a folder of pages; code blocks are not in it.
 locale_dirs = ["../locales"]

@@ -25,8 +25,10 @@ x = torch.tensor([1.0, 2.0, 3.0], device=device)
 # The primal is a view of the input: another Python object over the same memory.
 
 with fwAD.dual_level():
-    primal, tangent = fwAD.unpack_dual(x)
+    unpacked = fwAD.unpack_dual(x)
 
+assert isinstance(unpacked, fwAD.UnpackedDualTensor)
+primal, tangent = unpacked
 assert tangent is None
 assert primal.device == x.device
 assert torch.equal(primal.cpu(), torch.tensor([1.0, 2.0, 3.0]))

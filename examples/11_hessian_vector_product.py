@@ -94,8 +94,8 @@ assert error(point, direction, product) < tolerance
 # ----------------------------------------
 #
 # Each iteration solves :math:`H d = -\nabla f` for the direction :math:`d`. Conjugate gradients
-# need two products for two unknowns. If a direction of negative curvature appears, the solve stops
-# with what it has. The step is halved until it lowers the function enough (Armijo's rule).
+# need two products for two unknowns, and a positive curvature along the way, which the assertion
+# makes sure of. The step is halved until it lowers the function enough (Armijo's rule).
 
 
 def newton_direction(point, gradient):
@@ -106,8 +106,7 @@ def newton_direction(point, gradient):
         _, product = gradient_and_hvp(point, search)
         errors.append(error(point, search, product))
         curvature = search @ product
-        if curvature <= 0:
-            break
+        assert curvature > 0
         length = (residual @ residual) / curvature
         solution = solution + length * search
         smaller = residual - length * product

@@ -22,6 +22,7 @@ MODULES = (
     "npudocs.site.mathml",
     "npudocs.site.verifies",
     "npudocs.site.items",
+    "npudocs.site.rules",
     "npudocs.site.signatures",
     "npudocs.site.cells",
     "npudocs.site.parts",

@@ -25,7 +25,11 @@ extensions = ["myst_parser", "npudocs"]
 html_theme = "basic"
 html_math_renderer = "mathml"
 highlight_language = "none"
-sphinx_gallery_conf = scripts.configuration(doc_module=("torch", "torch_npu"), prefer_full_module={{"torch"}})
+sphinx_gallery_conf = scripts.configuration(
+    doc_module=("torch", "torch_npu"),
+    prefer_full_module={{"torch"}},
+    image_scrapers=("npudocs.site.rules.look_at_figures", "matplotlib"),
+)
 npudocs_inventories = {{"torch": ("https://docs.example/", "inventory.txt")}}
 """
 SOFTWARE = "'software', 'softnpu', 'Ascend910B1', '2.13.0', '2.13.0', '', 'f00', '3.11.7'"
@@ -46,6 +50,9 @@ Text of the script.
 
 {code}
 '''
+
+# Without it, a script asserts nothing and never calls what it verifies.
+LAST = "import torch\n\nassert isinstance(torch.ones(1), torch.Tensor)"
 
 
 @dataclass
@@ -82,9 +89,7 @@ class Project:
         """Write docs/page.md; its text begins in line 3."""
         self.write("docs/page.md", "# Page\n\n" + textwrap.dedent(text).lstrip("\n"))
 
-    def script(
-        self, name: str, code: str = "", items: str = "1", last: str = "assert True"
-    ) -> None:
+    def script(self, name: str, code: str = "", items: str = "1", last: str = LAST) -> None:
         """Write examples/NAME.py with this code; without an assertion a script is refused."""
         text = SCRIPT.format(title=name, items=items, code=textwrap.dedent(code).strip())
         self.write(f"examples/{name}.py", f"{text.lstrip()}{last}\n")

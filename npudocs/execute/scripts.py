@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx_gallery import gen_gallery, gen_rst
 from sphinx_gallery.py_source_parser import remove_ignore_blocks, split_code_and_text_blocks
 
-from npudocs.execute import isolate, problems, session
+from npudocs.execute import isolate, problems, reached, session
 from npudocs.execute.results import Result, UnitRun, blob
 
 FOLDER = "gallery"
@@ -163,27 +163,40 @@ class _Gallery:
         state.reset()
         began = time.perf_counter()
         before = state.used() if state.used else 0
+        seen = reached.Reached(path.resolve())
         try:
-            *page, out = self.generate(*arguments)
+            with seen:
+                *page, out = self.generate(*arguments)
         except SystemExit as error:
             *page, out = self._unexecuted(arguments)
             out["formatted_exception"] = "".join(traceback.format_exception(error))
         seconds = round(time.perf_counter() - began, 3)
-        message = out.get("formatted_exception", "")
-        lines = re.findall(rf'{re.escape(path.name)}", line (\d+)', message)
-        if (left := state.left_behind()) and not message:
-            words, needle = left[0]
-            message = f"the script leaves behind {words}"
-            text = path.read_text(encoding="utf-8").splitlines()
-            lines = [number for number, line in enumerate(text, 1) if needle in line]
+        used = state.used() - before if state.used else None
+        line, message = 1, out.get("formatted_exception", "").strip()
+        if message:
+            found = re.findall(rf'{re.escape(path.name)}", line (\d+)', message)
+            line = int((found or [1])[-1])
+        elif wrong := _wrong(path, seen.missed(), state.left_behind()):
+            line, message = wrong
+            # It passed for sphinx-gallery, which must run it again.
             Path(arguments[1], f"{path.name}.md5").unlink(missing_ok=True)
             out.pop("passing", None)
             out["formatted_exception"] = message
-        line = int((lines or [1])[-1])
         outcome = "failed" if message else "passed"
-        used = state.used() - before if state.used else None
-        report.end(Result("", line, outcome, message.strip(), seconds, used))
+        report.end(Result("", line, outcome, message, seconds, used))
         return (*page, out)
+
+
+def _wrong(path: Path, missed: list[int], left: list[tuple[str, str]]) -> tuple[int, str] | None:
+    """The line and the words of what is wrong with a script that raised no error."""
+    if missed:
+        lines = ", ".join(map(str, missed))
+        return missed[0], f"never ran, so that nothing shows that it is right: line {lines}"
+    for words, needle in left:
+        text = path.read_text(encoding="utf-8").splitlines()
+        lines = [number for number, line in enumerate(text, 1) if needle in line]
+        return (lines or [1])[-1], f"the script leaves behind {words}"
+    return None
 
 
 # --- before and after the gallery

@@ -8,6 +8,7 @@ from typing import Any
 import softnpu
 from npudocs import device
 from npudocs.execute import isolate, problems
+from npudocs.site import rules
 
 SEED = 0
 
@@ -56,7 +57,8 @@ def open_level() -> int | None:
 def left_behind() -> list[tuple[str, str]]:
     """The state that must not stay, in words, with a text of the line that made it."""
     level = open_level()
-    return [] if level is None else [(f"forward-AD level {level} open", "enter_dual_level(")]
+    found = [] if level is None else [(f"forward-AD level {level} open", "enter_dual_level(")]
+    return found + [(words, "subplots(") for words in rules.unlabeled]
 
 
 def names() -> dict[str, Any]:

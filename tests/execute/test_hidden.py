@@ -19,7 +19,11 @@ FINE = "\n```{doctest}\n>>> 1\n1\n```\n"
     ("text", "line", "words"),
     [
         ("```{doctest}\n>>> 1\n1\n\nProse.\n", 3, "this fence has no end"),
-        ("```{doctest}\n>>> 1\n1\n\nProse.\n\n```{doctest}\n>>> 2\n2\n```\n", 3, "begins in line 9"),
+        (
+            "```{doctest}\n>>> 1\n1\n\nProse.\n\n```{doctest}\n>>> 2\n2\n```\n",
+            3,
+            "begins in line 9",
+        ),
         ("````{note}\n```{doctest}\n>>> 1\n1\n````\n", 4, "this fence has no end"),
         ("```testcode\nx = 1\n```\n", 3, "there is no fence testcode: did you mean {testcode}?"),
         ("```{docktest}\n>>> 1\n1\n```\n", 3, "did you mean {doctest}?"),
@@ -117,7 +121,9 @@ def test_a_logger_of_one_block_prints_in_the_next(project: Project) -> None:
 
 
 def test_a_skipped_block_says_so_on_the_page(project: Project) -> None:
-    project.page("```{doctest}\n:skipif: True\n:reason: needs two devices\n\n>>> 1\n1\n```\n" + FINE)
+    project.page(
+        "```{doctest}\n:skipif: True\n:reason: needs two devices\n\n>>> 1\n1\n```\n" + FINE
+    )
     assert project.build().code == 0
     page = project.read("html/page.html")
     assert page.count("Skipped here: needs two devices") == 1
@@ -185,8 +191,16 @@ def test_state_of_one_page_does_not_reach_the_next(project: Project) -> None:
     [
         ("docs/page.md", "# Páge\n\n".encode("latin-1"), "docs/page.md:1"),
         ("docs/page.md", b"\xef\xbb\xbf# Page\n\n", "docs/page.md:1"),
-        ("examples/one.py", b'\xef\xbb\xbf"""T\n=\n"""\n', "examples/one.py:1: begins with a byte order"),
-        ("examples/one.py", '"""T\n=\n"""\n# é\n'.encode("latin-1"), "examples/one.py:4: is not in UTF-8"),
+        (
+            "examples/one.py",
+            b'\xef\xbb\xbf"""T\n=\n"""\n',
+            "examples/one.py:1: begins with a byte order",
+        ),
+        (
+            "examples/one.py",
+            '"""T\n=\n"""\n# é\n'.encode("latin-1"),
+            "examples/one.py:4: is not in UTF-8",
+        ),
         ("examples/one.py", b"x = 1\n", "examples/one.py:1: has no text"),
         ("examples/one.py", b'"""T\n=\n"""\nx = = 1\n', "examples/one.py:4: SyntaxError"),
     ],
@@ -247,12 +261,14 @@ def test_a_page_that_does_not_use_the_device_says_so(project: Project) -> None:
     result = project.build()
     assert result.code != 0
     assert "examples/one.py:1: ERROR: claims to run on the device" in result.output
-    project.script("one", f"import counting\ncounting.count += 1")
+    project.script("one", "import counting\ncounting.count += 1")
     assert project.build().code == 0
 
 
 @pytest.mark.full
-def test_an_interrupted_build_does_not_make_the_next_one_red(project: Project, tmp_path: Path) -> None:
+def test_an_interrupted_build_does_not_make_the_next_one_red(
+    project: Project, tmp_path: Path
+) -> None:
     for number in range(40):
         project.write(f"docs/p{number}.md", f"# P{number}\n{FINE}")
     command = [sys.executable, "-m", "sphinx", "-n", "-W", "-c", str(project.root)]

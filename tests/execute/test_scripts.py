@@ -12,6 +12,7 @@ PLOT = """
 
     print("printed by the script")
     plt.plot([1, 2])
+    plt.xlabel("x")
     """
 
 

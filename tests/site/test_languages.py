@@ -48,7 +48,7 @@ def site(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
     project.write("conf.py", conf.read_text(encoding="utf-8") + CONF)
     project.page(PAGE)
     project.script(
-        "one", f"with open({str(project.root / 'ran')!r}, 'a') as file:\n    file.write('x')"
+        "one", f"with open({str(project.root / 'build/ran')!r}, 'a') as file:\n    file.write('x')"
     )
     catalogs = "locales/zh_CN/LC_MESSAGES"
     page = po(
@@ -118,12 +118,12 @@ def test_a_translation_has_the_words_and_the_results(both: Project) -> None:
 
 
 def test_a_translation_executes_nothing(both: Project) -> None:
-    assert (both.root / "ran").read_text() == "x"
+    assert (both.root / "build/ran").read_text() == "x"
     assert both.read("executed.json") == both.results
     assert not (both.root / "build/zh/data").exists()
     # And the English site is as it was: nothing is executed or read again.
     assert both.build().code == 0
-    assert (both.root / "ran").read_text() == "x"
+    assert (both.root / "build/ran").read_text() == "x"
 
 
 def test_a_translation_needs_the_english_site(site: Project) -> None:
@@ -132,7 +132,7 @@ def test_a_translation_needs_the_english_site(site: Project) -> None:
     assert (
         "a translation shows the results of the English site, and there are none" in result.output
     )
-    assert not (site.root / "ran").exists()
+    assert not (site.root / "build/ran").exists()
 
 
 def test_a_translation_of_another_device_is_refused(both: Project) -> None:

@@ -1,0 +1,56 @@
+"""Which lines of a script have run: an assertion that was never reached has compared nothing."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+
+class Reached:
+    """A context in which the lines of one file are noted as they run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.lines = path, set()
+        # Asked at every call of a function: whether a file, as its code names it, is this one.
+        self.mine: dict[str, bool] = {}
+
+    def __enter__(self) -> Reached:
+        sys.settrace(self._call)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        sys.settrace(None)
+
+    def _call(self, frame: FrameType, event: str, argument: Any) -> Any:
+        name = frame.f_code.co_filename
+        if name not in self.mine:
+            self.mine[name] = Path(name) == self.path
+        return self._line if self.mine[name] else None
+
+    def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
+        self.lines.add(frame.f_lineno)
+        return self._line
+
+    def missed(self) -> list[int]:
+        """The first line of each statement that has not run."""
+        tree = ast.parse(self.path.read_text(encoding="utf-8"))
+        return [
+            first for first, last in _statements(tree) if not self.lines & {*range(first, last + 1)}
+        ]
+
+
+def _statements(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    """Yield the lines of each statement, or of the head of a compound one."""
+    for node in ast.walk(tree):
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if (
+            isinstance(node, ast.stmt)
+            and not text
+            and not isinstance(node, ast.Global | ast.Nonlocal)
+        ):
+            inner = node.body[0].lineno - 1 if getattr(node, "body", None) else node.end_lineno
+            yield node.lineno, max(inner, node.lineno)

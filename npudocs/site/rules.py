@@ -1,0 +1,124 @@
+"""The rules for scripts of the gallery that a reader can rely on, checked in their code and their figures.
+
+A script verifies what it asserts. What makes an assertion worthless fails the build: one that is always
+true, one whose failure is caught, an API that is named and never called. `npudocs.execute` sees to it
+that every line has run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+from npudocs.execute import problems, scripts
+from npudocs.site.verifies import claims
+
+# A script is what a user would paste.
+FOREIGN = ("npudocs", "softnpu")
+HIDING = ("AssertionError", "Exception", "BaseException")
+# Figures without labels that a script has drawn, as `npudocs.site.state` asks for them.
+unlabeled: list[str] = []
+
+
+def broken(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line and the words of each rule that the code of a script breaks."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assert) and not _depends(node.test):
+            yield node.lineno, "this assertion cannot fail: compare with a second source"
+        if isinstance(node, ast.ExceptHandler) and _hides(node):
+            yield node.lineno, "this handler hides a failure: let the error be seen"
+        for name in _imported(node):
+            if name.partition(".")[0] in FOREIGN:
+                yield node.lineno, f"a reader has no {name}: write what the script needs here"
+        if isinstance(node, ast.Constant) and str(node.value).partition(":")[0] in ("npu", "cuda"):
+            words = "take the device from torch.accelerator.current_accelerator()"
+            yield node.lineno, f"{node.value!r} names a device: {words}"
+
+
+def _depends(test: ast.expr) -> bool:
+    """Whether an expression has a value that is not written in it."""
+    if isinstance(test, ast.Tuple):
+        return False
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        same = ast.dump(test.left) == ast.dump(test.comparators[0])
+        return not same and _names(test)
+    return _names(test)
+
+
+def _names(node: ast.expr) -> bool:
+    return any(isinstance(one, ast.Name | ast.Call) for one in ast.walk(node))
+
+
+def _hides(handler: ast.ExceptHandler) -> bool:
+    kinds = (
+        [n.id for n in ast.walk(handler.type) if isinstance(n, ast.Name)] if handler.type else []
+    )
+    again = any(isinstance(node, ast.Raise) for node in ast.walk(handler))
+    return not again and (not kinds or any(kind in HIDING for kind in kinds))
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+
+
+def called(tree: ast.Module) -> set[str]:
+    """The last parts of the names that a script calls, enters, decorates with or asks the type of."""
+    used: list[ast.expr] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call():
+                used += [node.func, *node.args]
+            case ast.withitem():
+                used.append(node.context_expr)
+            case ast.FunctionDef() | ast.ClassDef():
+                used += [*node.decorator_list, *getattr(node, "bases", [])]
+    return {getattr(one, "attr", getattr(one, "id", "")) for one in used} | {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+    }
+
+
+def _check(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    numbers = defaultdict(list)
+    for stem, path in scripts.scripts(app).items():
+        name = scripts.name_of(app, path)
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for line, words in broken(tree):
+            problems.report(app, words, f"{name}:{line}")
+        claim = claims(env).get(f"{scripts.FOLDER}/{stem}")
+        for api in claim.apis if claim else ():
+            if api.rpartition(".")[2] not in called(tree):
+                problems.report(app, f"verifies {api}, and never calls it", f"{name}:1")
+        if (number := stem.partition("_")[0]).isdecimal():
+            numbers[number].append(name)
+    for number, names in numbers.items():
+        if len(names) > 1:
+            problems.report(
+                app, f"{' and '.join(names)} have one number, {number}", f"{names[0]}:1"
+            )
+    return []
+
+
+def look_at_figures(block: Any, block_vars: Any, gallery_conf: Any) -> str:
+    """Note axes without labels; sphinx-gallery calls it after each cell, before it takes the figures."""
+    from matplotlib import pyplot
+
+    for number in pyplot.get_fignums():
+        for axes in pyplot.figure(number).axes:
+            # An axis of names has no label, and a picture without ticks has no axis.
+            bare = not (axes.get_xlabel() or axes.get_ylabel())
+            if bare and axes.axison and axes.get_label() != "<colorbar>":
+                unlabeled.append(f"axes without labels in cell {Path(block_vars['src_file']).name}")
+    return ""
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.connect("env-updated", _check)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import logging
 import re
 import shutil
 import time
@@ -290,6 +291,26 @@ def _begin(app: Sphinx) -> None:
         _prepare(app)
 
 
+class _Places(logging.Filter):
+    """Names the script and its line, where Sphinx names the page that was made of it."""
+
+    def __init__(self, app: Sphinx) -> None:
+        super().__init__()
+        self.app = app
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change the place of a record; let all pass."""
+        place = re.fullmatch(r"(.*)\.rst:(\d+)", str(getattr(record, "location", "")))
+        path = place and scripts(self.app).get(Path(place[1]).name)
+        if path and Path(place[1]).parent == output_folder(self.app):
+            page = Path(f"{place[1]}.rst").read_text(encoding="utf-8").splitlines()
+            text = page[int(place[2]) - 1].strip() if int(place[2]) <= len(page) else ""
+            lines = path.read_text(encoding="utf-8").splitlines()
+            here = [n for n, line in enumerate(lines, 1) if line.strip("# ") == text.strip("# ")]
+            record.location = f"{name_of(self.app, path)}:{(here or [1])[0]}"
+        return True
+
+
 def _restore(app: Sphinx, exception: Exception | None) -> None:
     gen_rst.generate_file_rst = _generate
 
@@ -300,4 +321,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", _begin, priority=100)
     app.connect("builder-inited", _draw_thumbnails, priority=600)
     app.connect("build-finished", _restore)
+    # After the filter of Sphinx that makes the place.
+    for handler in logging.getLogger("sphinx").handlers:
+        handler.addFilter(_Places(app))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -105,7 +105,8 @@ def test_page_of_deleted_script_goes(project: Project) -> None:
         result = project.build(builder)
         assert result.code == 0, result.output
     assert not (project.root / "build/html/gallery/one.html").exists()
-    assert not list((project.root / "docs/gallery").rglob("*one*"))
+    assert not [*(project.root / "docs/gallery").glob("one.*")]
+    assert not [*(project.root / "docs/gallery/images").rglob("*_one_*")]
     assert list(project.units()) == ["docs/page.md", "examples/two.py"]
 
 
@@ -127,6 +128,13 @@ def test_device_off_executes_nothing_and_shows_nothing_stale(project: Project) -
     assert not list((project.root / "build/html").rglob("sphx_glr_one_001*"))
     project.device(SOFTWARE)
     assert "1 scripts: 1 passed; 1 executed" in project.build().output
+
+
+def test_an_error_in_the_text_of_a_script_names_the_script(project: Project) -> None:
+    project.script("one", "x = 1\n# %%\n# Text with :py:class:`torch.Nowhere`.\nx += 1")
+    result = project.build()
+    assert result.code != 0
+    assert "examples/one.py:14: WARNING: py:class reference target not found" in result.output
 
 
 def test_doctest_builder_runs_no_script(project: Project) -> None:

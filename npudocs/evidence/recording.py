@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import platform
 import re
 import subprocess
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from npudocs.evidence.model import (
     Entry,
     EvidenceError,
     Record,
+    Unrecorded,
     product_of,
-    release,
     short,
 )
 
@@ -37,9 +37,14 @@ def record(results: Path, folder: Path, root: Path) -> tuple[Path, Record]:
     """
     content = read_results(results)
     path, made = writing.write_record(head(content, root), entries(content, root), folder)
-    if made.kind == "software":
-        writing.update_unrecorded(folder, [(made.version, made.where["product"])])
+    writing.write_unrecorded(folder, files.unrecorded(folder, [made]))
     return path, made
+
+
+def as_record(content: dict[str, Any], root: Path) -> Record:
+    """The record that a run would make."""
+    about = head(content, root)
+    return Record(name=files.file_name(about), entries=tuple(entries(content, root)), **about)
 
 
 def read_results(path: Path) -> dict[str, Any]:
@@ -175,11 +180,6 @@ def commit(root: Path) -> str:
     return f"{name}+changes" if changed else name
 
 
-def shallow(root: Path) -> bool:
-    """Whether git has a part of the history alone."""
-    return _git(root, "rev-parse", "--is-shallow-repository") == "true"
-
-
 def _git(root: Path, *words: str) -> str:
     command = ["git", "-C", str(root), *words]
     try:
@@ -192,27 +192,13 @@ def _git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-def note_unrecorded(
-    folder: Path, root: Path, torch_npu: str, product: str, reason: str, seen: str
-) -> None:
+def note_unrecorded(folder: Path, root: Path, one: Unrecorded) -> None:
     """Write that nothing could start on a combination, and why, into the evidence.
 
     A record that is there from before stays; that it could not be made again is not evidence.
     """
-    version = release(torch_npu)
-    known = {
-        (one.version, one.where["product"])
-        for one in files.records(folder)
-        if one.kind == "software"
-    }
-    if (version, product) not in known:
-        reason = messages.shorten(messages.Scrubber(root)(reason))
-        about = {"version": version, "torch_npu": torch_npu, "product": product}
-        writing.update_unrecorded(folder, [], [{**about, "reason": reason, "seen": seen}])
-
-
-def summary(made: Record) -> str:
-    """``127 passed, 3 failed``."""
-    found = Counter(entry.outcome for entry in made.entries)
-    order = ("passed", "failed", "crashed", "timeout", "skipped")
-    return ", ".join(f"{found[name]} {name}" for name in order if found[name])
+    reason = messages.shorten(messages.Scrubber(root)(one.reason))
+    known = files.records(folder)
+    listed = {(old.version, old.product): old for old in files.unrecorded(folder, known)}
+    listed[one.version, one.product] = dataclasses.replace(one, reason=reason)
+    writing.write_unrecorded(folder, files.not_of(known, listed.values()))

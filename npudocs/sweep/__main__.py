@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import functools
+import hashlib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from npudocs import device, evidence
-from npudocs.evidence import recording, sweep_records, writing
+from npudocs.evidence import recording, sweep_records
 from npudocs.evidence.sweep_records import DTYPES, FORMS
 from npudocs.sweep import SweepError, checking, jobs, pool, records
 from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS
@@ -131,7 +132,7 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
 def _code() -> str:
     """Return a digest of the sweep's own code: results of another are not mixed with these."""
     files = sorted(Path(__file__).parent.glob("*.py"))
-    return evidence.sha256(b"".join(file.read_bytes() for file in files))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _content(paths: Sequence[Path], partly: bool = False) -> dict[str, Any]:
@@ -163,9 +164,7 @@ def _check(made: dict[str, Any], asked: checking.Asked) -> None:
 
 def _merge(paths: Sequence[Path]) -> None:
     made = _content(paths)
-    target = evidence.FOLDER / "sweeps" / made["kind"] / f"{evidence.file_name(made)}.json"
-    evidence.check_schema(sweep_records.packed(made), target, sweep_records.SCHEMA)
-    writing.replace(target, sweep_records.text(made))
+    target = sweep_records.write(made)
     print(records.table(made))
     print(f"The record: {target.relative_to(ROOT)}")
 

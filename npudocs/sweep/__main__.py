@@ -22,8 +22,6 @@ from npudocs.sweep import SweepError, checking, jobs, pool, records
 from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS
 from npudocs.sweep.variants import variants
 
-ROOT = Path(__file__).parents[2]
-
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command; return the exit code."""
@@ -47,11 +45,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--dtypes", type=_words, default=(), help=",".join(DTYPES))
     run.add_argument("--forms", type=_words, default=(), help=",".join(FORMS))
     run.add_argument("--shard", type=_shard, default=(1, 1), metavar="I/N")
-    run.add_argument("--workers", type=_number, default=os.cpu_count() or 1)
+    run.add_argument("--workers", type=_number, default=os.cpu_count())
     run.add_argument("--limit", type=float, default=120, help="seconds a job (default 120)")
     run.add_argument("--fresh", action="store_true", help="forget what an earlier run did")
     run.add_argument("--check", action="store_true", help="compare with the record, write none")
-    run.add_argument("--into", type=Path, default=ROOT / "build" / "sweep", help=argparse.SUPPRESS)
     run.set_defaults(command=_run)
     merge = commands.add_parser("merge", help="make one record of the files of all shards")
     merge.add_argument("shards", nargs="+", type=Path)
@@ -83,7 +80,7 @@ def _run(options: argparse.Namespace) -> None:
     number, count = options.shard
     where = header["where"]
     name = f"{where['torch_npu']}-{where['soc']}-{number}of{count}.jsonl"
-    path = options.into / name
+    path = evidence.ROOT / "build" / "sweep" / name
     if options.fresh:
         path.unlink(missing_ok=True)
     results = pool.Results(path, header)
@@ -116,7 +113,7 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
     return {
         "kind": found.kind,
         "where": recording.where(about),
-        "commit": recording.commit(ROOT),
+        "commit": recording.commit(evidence.ROOT),
         "code": _code(),
         "started": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "limits": {"samples": SAMPLES_OF_OTHER_FORMS, "seconds": options.limit},
@@ -166,7 +163,7 @@ def _merge(paths: Sequence[Path]) -> None:
     made = _content(paths)
     target = sweep_records.write(made)
     print(records.table(made))
-    print(f"The record: {target.relative_to(ROOT)}")
+    print(f"The record: {target.relative_to(evidence.ROOT)}")
 
 
 if __name__ == "__main__":

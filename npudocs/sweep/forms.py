@@ -6,6 +6,7 @@ argument that is differentiated; it returns ``(values, tangents)``, two flat lis
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 Outputs = tuple[list[torch.Tensor | None], list[torch.Tensor | None]]
 
 
+@dataclasses.dataclass(frozen=True)
 class Call:
     """An operator's arguments, of which some are differentiated.
 
@@ -23,16 +25,11 @@ class Call:
     differentiated.
     """
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        leaves: list[Any],
-        structure: Any,
-        places: list[int],
-        process: Callable[[Any], Any],
-    ) -> None:
-        self.function, self.leaves, self.structure = function, leaves, structure
-        self.places, self.process = places, process
+    function: Callable[..., Any]
+    leaves: list[Any]
+    structure: Any
+    places: list[int]
+    process: Callable[[Any], Any]
 
     @property
     def inputs(self) -> list[torch.Tensor]:
@@ -98,8 +95,7 @@ def out(call: Call, tangents: list[torch.Tensor]) -> Outputs:
 
 def func_jvp(call: Call, tangents: list[torch.Tensor]) -> Outputs:
     """By torch.func.jvp."""
-    flat = _flat(call)
-    values, found = torch.func.jvp(flat, tuple(call.inputs), tuple(tangents))
+    values, found = torch.func.jvp(_flat(call), tuple(call.inputs), tuple(tangents))
     return list(values), list(found)
 
 

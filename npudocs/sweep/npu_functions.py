@@ -2,7 +2,7 @@
 
 A function is listed under the name of its operator in the dispatcher, namespace ``npu``. What
 has an autograd kernel of torch_npu there is either in ``FUNCTIONS`` or, with the reason, in
-``unsampled.json``. torch_npu is imported only when something is called.
+``tests/sweep/unsampled.json``. torch_npu is imported only when something is called.
 """
 
 from __future__ import annotations
@@ -62,22 +62,12 @@ def _npu(name: str, *options: Any, part: Any = None, **keywords: Any) -> Callabl
     return call
 
 
-def _first(name: str, *options: Any, **keywords: Any) -> Callable[..., Any]:
-    return _npu(name, *options, part=0, **keywords)
-
-
 def _other(x: Tensor) -> torch.dtype:
     return torch.float16 if x.dtype == torch.float32 else torch.float32
 
 
-def _dtype_cast(x: Tensor) -> Tensor:
-    import torch_npu
-
-    return torch_npu.npu_dtype_cast(x, _other(x))
-
-
-def _plain_dtype_cast(x: Tensor) -> Tensor:
-    return _npu("_npu_dtype_cast", _other(x))(x)
+def _dtype_cast(name: str) -> NpuFunction:
+    return _function(name, "3,4", lambda x: x.to(_other(x)), lambda x: _npu(name, _other(x))(x))
 
 
 def _integers(x: Tensor, values: Any, dtype: torch.dtype = torch.int64) -> Tensor:
@@ -85,20 +75,20 @@ def _integers(x: Tensor, values: Any, dtype: torch.dtype = torch.int64) -> Tenso
 
 
 def _cross_entropy(x: Tensor) -> Tensor:
-    return _first("npu_cross_entropy_loss")(x, _integers(x, [0, 2, 1]))
+    return _npu("npu_cross_entropy_loss", part=0)(x, _integers(x, [0, 2, 1]))
 
 
 def _permute(tokens: Tensor) -> Tensor:
     experts = _integers(tokens, [[1, 0], [2, 1], [0, 2]])
-    return _first("npu_moe_token_permute")(tokens, experts)
+    return _npu("npu_moe_token_permute", part=0)(tokens, experts)
 
 
-def _unpermute(name: str, part: Any = None) -> Callable[[Tensor, Tensor], Tensor]:
+def _unpermute(name: str, part: Any = None) -> NpuFunction:
     def call(rows: Tensor, probabilities: Tensor) -> Tensor:
         places = _integers(rows, [2, 0, 4, 3, 1, 5], torch.int32)
         return _npu(name, part=part)(rows, places, probabilities)
 
-    return call
+    return _function(name, "6,8 3,2", references.unpermuted, call)
 
 
 def _apply_rotary(query: Tensor, key: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
@@ -106,16 +96,8 @@ def _apply_rotary(query: Tensor, key: Tensor, cos: Tensor, sin: Tensor) -> tuple
     return _npu("npu_apply_rotary_pos_emb")(query.clone(), key.clone(), cos, sin)
 
 
-def _lstm(x: Tensor, h: Tensor, c: Tensor, *params: Tensor) -> tuple[Tensor, ...]:
-    return torch.lstm(x, (h, c), params, True, 1, 0.0, True, False, False)
-
-
-def _gru(x: Tensor, h: Tensor, *params: Tensor) -> tuple[Tensor, ...]:
-    return torch.gru(x, h, params, True, 1, 0.0, True, False, False)
-
-
 def _attention(name: str) -> NpuFunction:
-    call = _first(name, 2, "BNSD", scale=0.5)
+    call = _npu(name, 2, "BNSD", scale=0.5, part=0)
     return _function(name, "1,2,4,16 1,2,6,16 1,2,6,16", references.attention, call)
 
 
@@ -127,10 +109,10 @@ FUNCTIONS: tuple[NpuFunction, ...] = (
     _function("fast_gelu", "3,4", references.fast_gelu),
     _function("npu_fast_gelu", "3,4", references.fast_gelu),
     _function("npu_gelu", "3,4", F.gelu),
-    _function("npu_geglu", "3,8", references.geglu, _first("npu_geglu")),
+    _function("npu_geglu", "3,8", references.geglu, _npu("npu_geglu", part=0)),
     _function("npu_swiglu", "3,8", references.swiglu),
     _function("npu_linear", "3,4 5,4 5", F.linear),
-    _function("npu_rms_norm", "2,3,8 8", references.rms_norm, _first("npu_rms_norm")),
+    _function("npu_rms_norm", "2,3,8 8", references.rms_norm, _npu("npu_rms_norm", part=0)),
     _function(
         "npu_add_rms_norm",
         "3,8 3,8 8",
@@ -158,9 +140,9 @@ FUNCTIONS: tuple[NpuFunction, ...] = (
         lambda x: _npu("npu_gather_sparse_index")(x, _integers(x, [0, 2, 2])),
     ),
     # Nothing is dropped: what is drawn does not matter.
-    _function("_npu_dropout", "3,4", lambda x: x * 1, _first("_npu_dropout", 0.0)),
-    _function("npu_dtype_cast", "3,4", lambda x: x.to(_other(x)), _dtype_cast),
-    _function("_npu_dtype_cast", "3,4", lambda x: x.to(_other(x)), _plain_dtype_cast),
+    _function("_npu_dropout", "3,4", lambda x: x * 1, _npu("_npu_dropout", 0.0, part=0)),
+    _dtype_cast("npu_dtype_cast"),
+    _dtype_cast("_npu_dtype_cast"),
     # To the format ND, which it has: the tensor itself comes back, and its tangent with it.
     *(
         _function(name, "3,4", torch.clone, _npu(name, *options))
@@ -194,20 +176,20 @@ FUNCTIONS: tuple[NpuFunction, ...] = (
         _HALF,
     ),
     _function("npu_moe_token_permute", "3,8", references.permuted, _permute),
+    _unpermute("npu_moe_token_unpermute"),
+    _unpermute("_npu_moe_token_unpermute", 0),
     _function(
-        "npu_moe_token_unpermute",
-        "6,8 3,2",
-        references.unpermuted,
-        _unpermute("npu_moe_token_unpermute"),
+        "npu_moe_gating_top_k", "3,8", references.gated, _npu("npu_moe_gating_top_k", 2, part=0)
     ),
-    _function(
-        "_npu_moe_token_unpermute",
-        "6,8 3,2",
-        references.unpermuted,
-        _unpermute("_npu_moe_token_unpermute", 0),
-    ),
-    _function("npu_moe_gating_top_k", "3,8", references.gated, _first("npu_moe_gating_top_k", 2)),
     # torch_npu's torch.lstm and torch.gru call them.
-    _function("_lstm_npu", "4,2,3 1,2,5 1,2,5 20,3 20,5 20 20", references.lstm, _lstm, _NO_BFLOAT),
-    _function("_gru_npu", "4,2,3 1,2,5 15,3 15,5 15 15", references.gru, _gru, _NO_BFLOAT),
+    _function(
+        "_lstm_npu",
+        "4,2,3 1,2,5 1,2,5 20,3 20,5 20 20",
+        references.lstm,
+        references.lstm,
+        _NO_BFLOAT,
+    ),
+    _function(
+        "_gru_npu", "4,2,3 1,2,5 15,3 15,5 15 15", references.gru, references.gru, _NO_BFLOAT
+    ),
 )

@@ -16,7 +16,7 @@ STEP = 1e-6
 TOLERANCE = 1e-4
 
 
-def check(call: Call, tangents: list[torch.Tensor], sample: Sample) -> dict[str, str] | None:
+def check(call: Call, sample: Sample) -> dict[str, str] | None:
     """Return what is wrong with the CPU's float64 tangents of one call, or None.
 
     A central difference along the tangents is compared, within 1e-4 of the largest element. Left
@@ -26,7 +26,7 @@ def check(call: Call, tangents: list[torch.Tensor], sample: Sample) -> dict[str,
     if not all(_precise(x) and _whole(x) for x in call.inputs):
         return None
     try:
-        values, found = dual(call, tangents)
+        values, found = dual(call)
     except Exception as error:
         try:
             call(*call.inputs)
@@ -38,7 +38,9 @@ def check(call: Call, tangents: list[torch.Tensor], sample: Sample) -> dict[str,
     if draws_random_numbers(lambda: call(*call.inputs)):
         return None
     here, high, low = (
-        differentiable(call(*(x + step * t for x, t in zip(call.inputs, tangents, strict=True))))
+        differentiable(
+            call(*(x + step * t for x, t in zip(call.inputs, call.tangents, strict=True)))
+        )
         for step in (0, STEP, -STEP)
     )
     for value, above, below, tangent in zip(here, high, low, found, strict=True):
@@ -80,7 +82,7 @@ def _whole(tensor: torch.Tensor) -> bool:
     return tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
 
 
-def call_of(sample: Sample, function: Any) -> tuple[Call, list[torch.Tensor]] | None:
+def call_of(sample: Sample, function: Any) -> Call | None:
     """Return a sample as a call on the CPU with tangents; None where nothing is differentiated."""
     leaves, structure = tree_flatten((sample.arguments, sample.keywords))
     places = [
@@ -91,6 +93,9 @@ def call_of(sample: Sample, function: Any) -> tuple[Call, list[torch.Tensor]] | 
     if not places:
         return None
     leaves = [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-    call = Call(function, leaves, structure, places, sample.process)
     generator = torch.Generator().manual_seed(1)
-    return call, [torch.randn(x.shape, generator=generator, dtype=x.dtype) for x in call.inputs]
+    tangents = [
+        torch.randn(leaves[place].shape, generator=generator, dtype=leaves[place].dtype)
+        for place in places
+    ]
+    return Call(function, leaves, structure, places, sample.process, tangents)

@@ -6,7 +6,6 @@ import argparse
 import datetime
 import functools
 import hashlib
-import json
 import os
 import re
 import sys
@@ -18,9 +17,8 @@ from typing import Any
 from npudocs import device, evidence
 from npudocs.evidence import recording, sweep_records
 from npudocs.evidence.sweep_records import DTYPES, FORMS
-from npudocs.sweep import SweepError, checking, jobs, pool, records
+from npudocs.sweep import SweepError, jobs, pool, records
 from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS
-from npudocs.sweep.variants import variants
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -90,16 +88,19 @@ def _run(options: argparse.Namespace) -> None:
     seconds = time.monotonic() - began
     print(f"{len(listed)} jobs in {seconds:.0f} s with {options.workers} workers: {path}")
     if options.check:
-        operators = {job.operator for job in listed}
-        asked = checking.Asked(operators, forms, header["choice"]["dtypes"])
-        _check(_content([path], partly=True), asked)
+        made = records.content([path], partly=True)
+        print(records.table(made))
+        asked = {(job.operator, form, job.dtype) for job in listed for form in forms}
+        if found := records.differences(made, evidence.sweeps(), asked):
+            words = f"{len(found)} cells are not as recorded; if that is meant, make sweep again:"
+            raise SweepError("\n  ".join([words, *found]))
+        print("As recorded.")
     elif count > 1:
         print("Merge all shards: python -m npudocs.sweep merge FILES")
     elif not options.operators and forms == tuple(FORMS):
         _merge([path])
     else:
-        made = _content([path])
-        print(records.table(made))
+        print(records.table(records.content([path])))
         print("Not recorded: only a sweep of all operators in all forms is.")
 
 
@@ -132,35 +133,8 @@ def _code() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def _content(paths: Sequence[Path], partly: bool = False) -> dict[str, Any]:
-    shards = []
-    for path in paths:
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            shards.append([json.loads(line) for line in lines])
-        except (OSError, ValueError) as error:
-            raise SweepError(f"{path} is not the file of a shard: {error}") from error
-    families = {name: variant.family for name, variant in variants().items()}
-    operators = records.merged(shards, families, partly)
-    seconds = sum(line["seconds"] for _, *lines in shards for line in lines)
-    header = shards[0][0]
-    fields = {"started": header["started"], "dtypes": header["choice"]["dtypes"]}
-    return records.content(header, **fields, seconds=round(seconds), operators=operators)
-
-
-def _check(made: dict[str, Any], asked: checking.Asked) -> None:
-    found = checking.differences(made, checking.record_of(made, evidence.sweeps()), asked)
-    print(records.table(made))
-    if found:
-        listed = "\n  ".join(found)
-        raise SweepError(
-            f"{len(found)} cells are not as recorded; if that is meant, make sweep again:\n  {listed}"
-        )
-    print("As recorded.")
-
-
 def _merge(paths: Sequence[Path]) -> None:
-    made = _content(paths)
+    made = records.content(paths)
     target = sweep_records.write(made)
     print(records.table(made))
     print(f"The record: {target.relative_to(evidence.ROOT)}")

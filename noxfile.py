@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import nox
 
 from npudocs import evidence
-from npudocs.evidence import messages, recording
+from npudocs.evidence import messages, writing
 from npudocs.evidence.model import Unrecorded
 
 # The newest torch_npu on PyPI for each torch that loads beside the torch of PyPI: the third
@@ -51,9 +51,11 @@ def matrix(session: nox.Session, version: str) -> None:
         record = ("npudocs.evidence", "record", str(out / "executed.json"))
         made[product] = failed or step(session, product, *run) or step(session, product, *record)
         if made[product]:
-            seen = datetime.date.today().isoformat()
-            about = (version, PACKAGES[version], product, made[product], seen)
-            recording.note_unrecorded(evidence.FOLDER, ROOT, Unrecorded(*about))
+            reason = messages.shorten(messages.Scrubber(ROOT)(made[product]))
+            about = (version, PACKAGES[version], product, reason)
+            writing.write_unrecorded(
+                evidence.FOLDER, Unrecorded(*about, f"{datetime.date.today()}")
+            )
     end(session, version, made)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +17,21 @@ def problems(folder: Path = files.FOLDER, root: Path = files.ROOT) -> list[str]:
 
     A build looks at less of what a run writes, which is most of the evidence: at its digests alone.
     """
-    try:
-        table = _table(folder)
-    except EvidenceError as error:
-        return [str(error)]
-    looks: list[Callable[[], Any]] = [
-        *(partial(_look_at_record, path, table) for path in files.paths(folder)),
-        *(partial(sweep_records.check, path) for path in files.paths(folder, "sweeps")),
-        partial(files.claims, folder),
-        partial(files.unrecorded, folder, ()),
-        partial(disagreements.explanations, folder),
-    ]
-    found = []
-    for look in looks:
+    found: list[str] = []
+
+    def look(at: Callable[..., Any], *words: Any) -> Any:
         try:
-            look()
+            return at(*words)
         except EvidenceError as error:
             found.append(str(error))
+
+    if table := look(_table, folder):
+        for path in files.paths(folder):
+            look(lambda path: files.checked_record(files.read(path), path, table), path)
+        for path in files.paths(folder, "sweeps"):
+            look(sweep_records.check, path)
+        for read in (files.claims, files.unrecorded, disagreements.explanations):
+            look(read, folder)
     if found:
         return found
     unnamed = table["checks"].keys() - files.used(folder)
@@ -60,10 +57,6 @@ def _table(folder: Path) -> dict[str, Any]:
         if check["file"].endswith(".py") and table["sources"][source] != source:
             raise files.refusal(path, f"sources.{source}", "is not the blob of a script")
     return table
-
-
-def _look_at_record(path: Path, table: dict[str, Any]) -> None:
-    files.checked_record(files.read(path), path, table)
 
 
 def missing_blobs(root: Path, blobs: Iterable[str]) -> list[str]:

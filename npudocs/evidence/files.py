@@ -14,7 +14,6 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -172,19 +171,13 @@ def claims(folder: Path = FOLDER) -> list[Claim]:
     return found
 
 
-def unrecorded(folder: Path, known: Iterable[Record]) -> list[Unrecorded]:
-    """The combinations on which nothing could start, but for those that `known` records are of."""
+def unrecorded(folder: Path = FOLDER) -> list[Unrecorded]:
+    """The combinations of the version matrix on which nothing could start."""
     path = folder / "unrecorded.json"
     if not path.is_file():
         return []
     content = load_checked(path, "unrecorded.schema.json")
-    return not_of(known, (Unrecorded(**entry) for entry in content["combinations"]))
-
-
-def not_of(known: Iterable[Record], listed: Iterable[Unrecorded]) -> list[Unrecorded]:
-    """The listed combinations that no software record is of."""
-    recorded = {(one.version, one.where["product"]) for one in known if one.kind == "software"}
-    return [one for one in listed if (one.version, one.product) not in recorded]
+    return [Unrecorded(**one) for one in content["combinations"]]
 
 
 def signed(path: Path) -> dict[str, Any]:

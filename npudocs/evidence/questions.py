@@ -43,7 +43,7 @@ class Evidence:
         self.folder, self.root, self.digests, self.here = folder, root, digests, here
         self.records = files.records(folder)
         self.claims = sorted(files.claims(folder), key=_order)
-        self.unrecorded = files.unrecorded(folder, self.records)
+        self.unrecorded = files.unrecorded(folder)
         newest = {(r.kind, r.version, r.where["soc"]): r for r in self.records}
         self.current = [record for record in self.records if record in newest.values()]
 

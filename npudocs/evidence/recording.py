@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import platform
 import re
@@ -17,7 +16,6 @@ from npudocs.evidence.model import (
     Entry,
     EvidenceError,
     Record,
-    Unrecorded,
     product_of,
     short,
 )
@@ -37,7 +35,7 @@ def record(results: Path, folder: Path, root: Path) -> tuple[Path, Record]:
     """
     content = read_results(results)
     path, made = writing.write_record(head(content, root), entries(content, root), folder)
-    writing.write_unrecorded(folder, files.unrecorded(folder, [made]))
+    writing.write_unrecorded(folder)
     return path, made
 
 
@@ -190,15 +188,3 @@ def _git(root: Path, *words: str) -> str:
         words = done.stderr.strip()
         raise EvidenceError(f"a record names its commit, and git cannot tell it: {words}")
     return done.stdout.strip()
-
-
-def note_unrecorded(folder: Path, root: Path, one: Unrecorded) -> None:
-    """Write that nothing could start on a combination, and why, into the evidence.
-
-    A record that is there from before stays; that it could not be made again is not evidence.
-    """
-    reason = messages.shorten(messages.Scrubber(root)(one.reason))
-    known = files.records(folder)
-    listed = {(old.version, old.product): old for old in files.unrecorded(folder, known)}
-    listed[one.version, one.product] = dataclasses.replace(one, reason=reason)
-    writing.write_unrecorded(folder, files.not_of(known, listed.values()))

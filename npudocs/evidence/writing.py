@@ -77,12 +77,17 @@ def lines(content: dict[str, Any]) -> bytes:
     return ("{\n" + ",\n".join(blocks) + "\n}\n").encode()
 
 
-def write_unrecorded(folder: Path, listed: Iterable[Unrecorded]) -> None:
-    """Write the combinations on which nothing could start; without one there is no file."""
+def write_unrecorded(folder: Path, *new: Unrecorded) -> None:
+    """Write the list of what could not start anew: with the new ones, without what has a record.
+
+    A record that is there from before stays; that it could not be made again is not evidence.
+    """
+    known = (one for one in files.records(folder) if one.kind == "software")
+    recorded = {(one.version, one.where["product"]) for one in known}
+    listed = {(one.version, one.product): one for one in (*files.unrecorded(folder), *new)}
+    combinations = [dataclasses.asdict(listed[key]) for key in sorted(listed.keys() - recorded)]
     path = folder / "unrecorded.json"
-    ordered = sorted(listed, key=lambda one: (one.version, one.product))
-    if ordered:
-        combinations = [dataclasses.asdict(one) for one in ordered]
+    if combinations:
         replace(path, lines({"schema": 1, "combinations": combinations}))
     else:
         path.unlink(missing_ok=True)

@@ -149,9 +149,9 @@ def test_what_is_recorded_is_no_longer_unrecorded(project: Project) -> None:
     about = {"version": "2.13.0", "torch_npu": "2.13.0", "reason": "aborts", "seen": "2026-11-30"}
     project.folder.mkdir()
     listed = [Unrecorded(**about, product=product) for product in ("A2", "A3")]
-    writing.write_unrecorded(project.folder, listed)
+    writing.write_unrecorded(project.folder, *listed)
     project.record()
-    assert files.unrecorded(project.folder, ()) == listed[1:]
+    assert files.unrecorded(project.folder) == listed[1:]
 
 
 @pytest.mark.parametrize("gone", [False, True])

@@ -41,19 +41,16 @@ def blob(data: bytes) -> str:
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
-def _hash(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def digest(content: dict[str, Any]) -> str:
-    """The digest that a file of a run has to carry; its ``digest`` field is left out."""
-    return _hash({key: value for key, value in content.items() if key != "digest"})
+    """A hash of what a run wrote; its ``digest`` field, which has to be that, is left out."""
+    rest = {key: value for key, value in content.items() if key != "digest"}
+    text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check_id(check: dict[str, Any]) -> str:
     """The id of a check in the table: a hash of its fields."""
-    return _hash({name: check.get(name) for name in FIELDS})[:12]
+    return digest({name: check.get(name) for name in FIELDS})[:12]
 
 
 def file_name(content: dict[str, Any]) -> str:

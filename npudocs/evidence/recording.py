@@ -11,28 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from npudocs.evidence import files, messages, writing
-from npudocs.evidence.model import (
-    PRODUCTS,
-    Entry,
-    EvidenceError,
-    Record,
-    product_of,
-    short,
-)
+from npudocs.evidence.model import PRODUCTS, Entry, EvidenceError, Record, product_of, short
 
 # What the name of a test method may end with.
-DTYPES = (
-    *("float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"),
-    *("int8", "int16", "int32", "int64", "uint8", "bool"),
-)
+DTYPE = re.compile(r"_((?:b?float|complex|u?int)\d+|bool)$")
 
 
 def record(results: Path, folder: Path, root: Path) -> tuple[Path, Record]:
-    """Write the record of a run into `folder`; returns its file and the record.
-
-    Raises:
-        EvidenceError: the run makes no record; nothing is written then.
-    """
+    """Write the record of a run into `folder`, or nothing; returns its file and the record."""
     content = read_results(results)
     path, made = writing.write_record(head(content, root), entries(content, root), folder)
     writing.write_unrecorded(folder)
@@ -74,11 +60,7 @@ def head(content: dict[str, Any], root: Path) -> dict[str, Any]:
 
 
 def entries(content: dict[str, Any], root: Path) -> list[Entry]:
-    """The entries of the record.
-
-    Raises:
-        EvidenceError: a file was edited since it ran.
-    """
+    """The entries of the record; raises EvidenceError where a file was edited since it ran."""
     names = names_in_tests(content["units"])
     scrub = messages.Scrubber(root)
     found = []
@@ -92,7 +74,6 @@ def entries(content: dict[str, Any], root: Path) -> list[Entry]:
             if unit["kind"] == "page" and part.startswith("test") and passed:
                 continue
             about = {key: tuple(unit["about"].get(key, ())) for key in ("apis", "items")}
-            about["dtype"] = ""
             if unit["kind"] == "tests":
                 about = of_method(part, Path(unit["file"]).stem, about["apis"], names)
             message = messages.essential(messages.without_frames(result["message"]))
@@ -103,7 +84,7 @@ def entries(content: dict[str, Any], root: Path) -> list[Entry]:
                 Entry(
                     check=unit["file"], part=part, source=unit["digest"], blob=unit["source"],
                     outcome=result["outcome"], message="" if passed else message,
-                    seconds=result["seconds"], **about,
+                    seconds=result["seconds"], **{"dtype": "", **about},
                 )
             )  # fmt: skip
     return found
@@ -142,20 +123,16 @@ def of_method(
 
     Without an API in it, a test is about `apis`, or those in the name of its file.
     """
-    item = re.match(r"test_item(\d+)_", method)
+    item, dtype = re.match(r"test_item(\d+)_", method), DTYPE.search(method)
     return {
         "apis": named_apis(method, names) or apis or named_apis(file, names),
-        "items": (int(item.group(1)),) if item else (),
-        "dtype": next((name for name in DTYPES if method.endswith(f"_{name}")), ""),
+        "items": (int(item[1]),) if item else (),
+        "dtype": dtype[1] if dtype else "",
     }
 
 
 def where(device: dict[str, str]) -> dict[str, str]:
-    """A record's ``where``, from what a run says of its device.
-
-    Raises:
-        EvidenceError: no product is known for its SoC.
-    """
+    """A record's ``where``, from what a run says of its device, which has to be a known one."""
     product = product_of(device["soc"])
     if product not in PRODUCTS:
         raise EvidenceError(

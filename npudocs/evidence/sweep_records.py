@@ -79,11 +79,7 @@ def check(path: Path) -> None:
 
 
 def write(made: dict[str, Any], folder: Path = FOLDER) -> Path:
-    """Write a record with its digest; return its file.
-
-    Raises:
-        EvidenceError: the schema does not allow it; nothing is written then.
-    """
+    """Write a record with its digest, or nothing where the schema forbids it; return its file."""
     stored = _packed(made)
     stored["digest"] = files.digest(stored)
     path = folder / "sweeps" / made["kind"] / f"{files.file_name(made)}.json"

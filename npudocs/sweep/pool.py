@@ -59,18 +59,14 @@ class Results:
         kept = [self.header, *listed]
         # Whole or not at all: what was done before must not be lost by stopping here.
         replace(self.path, "".join(f"{json.dumps(line)}\n" for line in kept).encode())
-        for line in listed:
-            self._keep(line)
-
-    def _keep(self, line: dict[str, Any]) -> None:
-        self.done[Job(line["operator"], line["dtype"])] = line
+        self.done = {Job(line["operator"], line["dtype"]): line for line in listed}
 
     def add(self, job: Job, found: dict[str, Any]) -> None:
         """Keep a job's result, on the disk too."""
         line = {**job._asdict(), **found}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-        self._keep(line)
+        self.done[job] = line
 
 
 def run(
@@ -79,7 +75,6 @@ def run(
     results: Results,
     workers: int,
     limit: float,
-    bar: bool = True,
 ) -> None:
     """Evaluate what is not done yet in `workers` processes, at most `limit` seconds a job.
 
@@ -94,7 +89,7 @@ def run(
         initializer=start,
         context=multiprocessing.get_context("spawn"),
     )
-    progress = tqdm(total=done + len(left), initial=done, unit="job", disable=not bar)
+    progress = tqdm(total=done + len(left), initial=done, unit="job", disable=None)
     with pool, progress:
         futures = [(job, pool.schedule(evaluate, (job,), timeout=limit)) for job in left]
         try:

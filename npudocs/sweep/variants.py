@@ -89,15 +89,11 @@ def _forms(op: Any) -> Iterator[str]:
         yield "batched"
 
 
-def _seed() -> None:
-    """Give every process the same samples."""
+def _samples(op: Any, dtype: str) -> Iterator[Sample]:
+    # The same ones in every process.
     random.seed(0)
     numpy.random.seed(0)
     torch.manual_seed(0)
-
-
-def _samples(op: Any, dtype: str) -> Iterator[Sample]:
-    _seed()
     # What op.sample_inputs does too, which looks at the stack on the way, for a tenth of a second.
     for one in list(op.sample_inputs_func(op, "cpu", getattr(torch, dtype), requires_grad=True)):
         yield Sample(

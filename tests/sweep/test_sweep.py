@@ -182,7 +182,7 @@ HEADER = {"kind": "software", "shard": [1, 1], "started": "2026-01-02"}
 def test_a_crash_and_a_hang_cost_one_operator_each(tmp_path: Path) -> None:
     listed = [Job(name, "float32") for name in ("good", "dies", "hangs", "fine")]
     results = pool.Results(tmp_path / "run.jsonl", dict(HEADER))
-    pool.run(listed, _act, results, workers=2, limit=5, bar=False)
+    pool.run(listed, _act, results, workers=2, limit=5)
     statuses = {job.operator: found["cells"][0]["status"] for job, found in results.done.items()}
     assert statuses == {"good": "same", "dies": "crashed", "hangs": "timeout", "fine": "same"}
     assert "SIGSEGV" in results.done[listed[1]]["cells"][0]["told"][0]["message"]
@@ -191,7 +191,7 @@ def test_a_crash_and_a_hang_cost_one_operator_each(tmp_path: Path) -> None:
 def test_a_fault_of_the_sweep_is_no_result(tmp_path: Path) -> None:
     results = pool.Results(tmp_path / "run.jsonl", dict(HEADER))
     with pytest.raises(SweepError, match="a fault of the sweep"):
-        pool.run([Job("breaks", "float32")], _act, results, workers=1, limit=5, bar=False)
+        pool.run([Job("breaks", "float32")], _act, results, workers=1, limit=5)
     assert not results.done
 
 
@@ -213,7 +213,7 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path: Path) -> None:
 def test_a_unit_that_died_gets_another_try(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     results = pool.Results(path, dict(HEADER))
-    pool.run([Job("dies", "float32")], _act, results, workers=1, limit=5, bar=False)
+    pool.run([Job("dies", "float32")], _act, results, workers=1, limit=5)
     assert not pool.Results(path, dict(HEADER)).done
 
 

@@ -7,6 +7,7 @@ again, a cell for each form and dtype.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +44,7 @@ STATUSES = {
     "same": "value and tangent equal the CPU's",
     "both refuse": "the CPU and the NPU both raise an error",
 }
+_TICK = re.compile(r"<time>\.(\d+)")
 # The order of the cells; a unit that died has one for all forms.
 _FORMS = (*FORMS, "all")
 
@@ -97,14 +99,26 @@ def _packed(made: dict[str, Any]) -> dict[str, Any]:
         for cell in entry["cells"]:
             row = {key: cell[key] for key in ("counts", "random", "fallback") if key in cell}
             if "told" in cell:
-                row["told"] = [
-                    [one["sample"], one["status"], texts[one["message"]], texts[one["call"]]]
-                    for one in cell["told"]
-                ]
+                row["told"] = [_packed_words(one, texts) for one in cell["told"]]
             rows[json.dumps(row)][cell["dtype"]].append(cell["form"])
         cells = [{"forms": forms, **json.loads(row)} for row, forms in rows.items()]
         operators[name] = {**entry, "cells": cells}
     return {**made, "texts": [*texts], "operators": operators}
+
+
+def _packed_words(one: dict[str, Any], texts: dict[str, int]) -> list[Any]:
+    # The clock's milliseconds would make one message many.
+    message, ticks = _TICK.sub("<time>.#", one["message"]), _TICK.findall(one["message"])
+    return [one["sample"], one["status"], texts[message], texts[one["call"]], *ticks]
+
+
+def _unpacked_words(
+    sample: int, status: str, message: int, call: int, *ticks: str, texts: list[str]
+) -> dict[str, Any]:
+    said = texts[message]
+    for tick in ticks:
+        said = said.replace("<time>.#", f"<time>.{tick}", 1)
+    return {"sample": sample, "status": status, "message": said, "call": texts[call]}
 
 
 def _unpacked(stored: dict[str, Any]) -> dict[str, Any]:
@@ -115,10 +129,7 @@ def _unpacked(stored: dict[str, Any]) -> dict[str, Any]:
             places = row.pop("forms")
             row = {"status": min(row["counts"], key=[*STATUSES].index), **row}
             if "told" in row:
-                row["told"] = [
-                    {"sample": one, "status": status, "message": texts[said], "call": texts[call]}
-                    for one, status, said, call in row["told"]
-                ]
+                row["told"] = [_unpacked_words(*one, texts=texts) for one in row["told"]]
             cells += [
                 {"dtype": dtype, "form": form, **row}
                 for dtype, forms in places.items()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import os
 import re
-import signal
 import socket
 import sys
 import sysconfig
@@ -91,14 +90,3 @@ def essential(text: str) -> str:
     text = re.sub(r"(?m)^Code:\n(?:    .*\n|[ ]*\n)*", "", text)
     head = r"(?m)^( *)Traceback \(most recent call last\):\n"
     return re.sub(head + r"(?:\1  .*\n|\n)+(?=\1\S)", "", text)
-
-
-def ending(code: int) -> str:
-    """How a process ended, in words."""
-    if code >= 0:
-        return f"the process ended with exit code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"number {-code}"
-    return f"the process was ended by signal {name}"

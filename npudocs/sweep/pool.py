@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterable
 from concurrent.futures import TimeoutError as TooLong
 from pathlib import Path
@@ -16,7 +17,6 @@ from typing import Any
 from pebble import ProcessExpired, ProcessPool
 from tqdm import tqdm
 
-from npudocs.evidence.messages import ending
 from npudocs.evidence.writing import replace
 from npudocs.sweep import SweepError
 from npudocs.sweep.jobs import Job, start
@@ -107,7 +107,11 @@ def _result(future: Any, limit: float) -> dict[str, Any]:
     except TooLong:
         return _whole("timeout", f"no answer within {limit:g} seconds", limit)
     except ProcessExpired as error:
-        return _whole("crashed", ending(error.exitcode))
+        code = error.exitcode
+        how = f"ended with exit code {code}"
+        if code < 0:
+            how = f"was ended by signal {signal.Signals(-code).name}"
+        return _whole("crashed", f"the process {how}")
     except Exception as error:
         # Not the operator's: the sweep itself is broken, and its numbers would be too.
         raise SweepError(f"the sweep failed at a job: {type(error).__name__}: {error}") from error

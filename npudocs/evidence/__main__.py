@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from npudocs.evidence import check, files, recording
+from npudocs.evidence import check, files, recording, sweep_records
 from npudocs.evidence.model import EvidenceError
 
 AGAIN = "record again (make record, or make matrix for all versions)"
@@ -51,7 +51,8 @@ def _check(options: argparse.Namespace) -> int:
     for problem in problems:
         print(f"evidence: {problem}", file=sys.stderr)
     if not problems:
-        print(f"evidence: {len(files.records())} records, {len(files.claims())} claims: whole")
+        counts = [len(read()) for read in (files.records, files.claims, sweep_records.load)]
+        print("evidence: {} records, {} claims, {} sweeps: whole".format(*counts))
     return bool(problems)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import functools
 import hashlib
@@ -109,11 +110,9 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
     found = device.describe()
     if not found.on:
         raise SweepError("the device is switched off (DEVICE=off): a sweep needs one")
-    names = ("name", "soc", "torch", "torch_npu", "cann", "softnpu", "python")
-    about = {name: getattr(found, name) for name in names}
     return {
         "kind": found.kind,
-        "where": recording.where(about),
+        "where": recording.where(dataclasses.asdict(found)),
         "commit": recording.commit(evidence.ROOT),
         "code": _code(),
         "started": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),

@@ -33,29 +33,23 @@ def check(call: Call, sample: Sample) -> dict[str, str] | None:
         except Exception:
             return None
         return {"status": "refuses", "message": compare.of_error(error)}
-    if not all(_precise(value) for value in values):
+    if not all(_precise(x) for x in values) or draws_random_numbers(lambda: call(*call.inputs)):
         return None
-    if draws_random_numbers(lambda: call(*call.inputs)):
-        return None
+    pairs = [*zip(call.inputs, call.tangents, strict=True)]
     here, high, low = (
-        differentiable(
-            call(*(x + step * t for x, t in zip(call.inputs, call.tangents, strict=True)))
-        )
-        for step in (0, STEP, -STEP)
+        differentiable(call(*(x + step * t for x, t in pairs))) for step in (0, STEP, -STEP)
     )
     for value, above, below, tangent in zip(here, high, low, found, strict=True):
-        if not _smooth(value, above, below):
-            continue
-        if problem := _compare(tangent, (above - below) / (2 * STEP)):
+        problem = _compare(tangent, (above - below) / (2 * STEP))
+        if problem and _smooth(value, above, below):
             return {**problem, "call": sample.text}
     return None
 
 
 def _compare(tangent: torch.Tensor | None, expected: torch.Tensor) -> dict[str, str] | None:
     if tangent is None:
-        return (
-            {"status": "tangent lost", "message": "the tangent is None"} if expected.any() else None
-        )
+        lost = {"status": "tangent lost", "message": "the tangent is None"}
+        return lost if expected.any() else None
     far = (tangent - expected).abs() > TOLERANCE * _scale(expected)
     if not far.any():
         return None

@@ -9,6 +9,7 @@
 # CANN's set_env.sh and softnpu's are written for bash.
 SHELL := /bin/bash
 BASE_PYTHON ?= python3
+PIP ?= .venv/bin/python -m pip
 DEVICE ?=
 BUILT ?= build/html
 ifneq ($(filter-out off,$(DEVICE)),)
@@ -175,7 +176,7 @@ host:
 	@command -v $(BASE_PYTHON) >/dev/null || { echo "There is no $(BASE_PYTHON) here: install Python 3.10 to 3.13, or name one in BASE_PYTHON." >&2; exit 1; }
 	@$(BASE_PYTHON) npudocs/preflight.py venv
 	$(BASE_PYTHON) -m venv .venv
-	.venv/bin/python -m pip install -r requirements.txt
+	$(PIP) install -r requirements.txt
 	@.venv/bin/python npudocs/preflight.py host
 	@touch $@
 

@@ -10,7 +10,9 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import nox
 
@@ -78,22 +80,37 @@ def sweeps(session: nox.Session, version: str) -> None:
 @nox.parametrize("python", PYTHONS)
 def pythons(session: nox.Session, python: str, build: str) -> None:
     """Make the environment and the site anew, with each Python and both builds of torch."""
-    name = f"python{python}"
-    if not shutil.which(name) or subprocess.run([name, "--version"], check=False).returncode:
-        session.skip(f"there is no {name} here")
+    base = interpreter(python)
+    if not base:
+        session.skip(f"there is no Python {python} here")
     copy = ROOT / "build" / "pythons" / f"{python}-{build}"
     shutil.rmtree(copy, ignore_errors=True)
     session.run("git", "clone", "--quiet", str(ROOT), str(copy), external=True)
     listed = copy / "requirements.txt"
     pin = re.search(r"(?m)^torch==(\S+)$", text := listed.read_text(encoding="utf-8"))
     torch = BUILDS[build].format(pin[1])
-    probe = [name, "-m", "pip", "install", "--dry-run", "--no-deps", "--ignore-installed", torch]
-    if subprocess.run(probe, check=False, capture_output=True).returncode:
-        session.skip(f"pip finds no {torch} for {name}")
+    probe = [base, "-m", "pip", "install", "--dry-run", "--no-deps", "--ignore-installed", torch]
+    if build == "cpu" and subprocess.run(probe, check=False, capture_output=True).returncode:
+        session.skip(f"pip finds no {torch} for Python {python}")
     listed.write_text(text.replace(pin[0], torch), encoding="utf-8")
+    # The CUDA build has 5 GB, which uv links into each environment, where pip copies it. It finds .venv.
+    pip = {} if build == "cpu" else {"PIP": f"{sys.executable} -m uv pip"}
     with session.chdir(copy):
-        session.run("make", "html", f"BASE_PYTHON={name}", external=True, env=CLEAN)
+        session.run("make", "html", f"BASE_PYTHON={base}", external=True, env={**CLEAN, **pip})
     shutil.rmtree(copy)
+
+
+def interpreter(python: str) -> str:
+    """The path of this Python, on the PATH or of pyenv, whose own commands may be switched off; or nothing."""
+    name = f"python{python}"
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = [shutil.which(name), *map(str, sorted(pyenv.glob(f"{python}.*/bin/{name}")))]
+    works = (
+        one
+        for one in filter(None, found)
+        if not subprocess.run([one, "-V"], check=False, capture_output=True).returncode
+    )
+    return next(works, "")
 
 
 def wanted(session: nox.Session, version: str, known: Callable[[str], bool]) -> list[str]:

@@ -93,8 +93,9 @@ def pythons(session: nox.Session, python: str, build: str) -> None:
     if build == "cpu" and subprocess.run(probe, check=False, capture_output=True).returncode:
         session.skip(f"pip finds no {torch} for Python {python}")
     listed.write_text(text.replace(pin[0], torch), encoding="utf-8")
-    # The CUDA build has 5 GB, which uv links into each environment, where pip copies it. It finds .venv.
-    pip = {} if build == "cpu" else {"PIP": f"{sys.executable} -m uv pip"}
+    # The CUDA build has 5 GB, which uv links into each environment, where pip copies it.
+    uv = {"PIP": f"{sys.executable} -m uv pip", "UV_PYTHON": ".venv/bin/python"}
+    pip = {} if build == "cpu" else uv
     with session.chdir(copy):
         session.run("make", "html", f"BASE_PYTHON={base}", external=True, env={**CLEAN, **pip})
     shutil.rmtree(copy)

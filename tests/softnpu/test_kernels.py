@@ -15,26 +15,32 @@ import torch
 import torch.nn.functional as F
 from kernel_calls import CALLS, Inputs
 from kernel_calls_direct import DIRECT
+from watched import watched
 
 import softnpu.kernels
+from softnpu.kernels._tools import POINTWISE
 
 CALLED: set[str] = set()
 
 
 def _record() -> dict:
-    """Makes every kernel note its name. The C library asks for a kernel at its first use."""
+    """Makes every kernel note its name, watched. The C library asks for a kernel at its first use."""
 
     def noted(name, function):
+        function = watched(name, function)
+
         @functools.wraps(function)
-        def run(*arguments):
+        def run(*arguments, **keywords):
             CALLED.add(name)
-            return function(*arguments)
+            return function(*arguments, **keywords)
 
         return run
 
     found = softnpu.kernels.kernels()
     for name, function in list(found.items()):
         found[name] = noted(name, function)
+    for name, made in list(POINTWISE.items()):
+        POINTWISE[name] = made._replace(kernel=found[name], function=noted(name, made.function))
     return found
 
 

@@ -74,7 +74,7 @@ def write_with_places(
 ) -> None:
     """Writes values, and where they were found: in int32 or int64, as the caller chose."""
     values, found = results
-    write_all((out, places), (values, found.to(places.dtype)))
+    write_all((out, places), (values, found if places is None else found.to(places.dtype)))
 
 
 def each(types: str, **functions: Callable[..., torch.Tensor]) -> None:

@@ -218,7 +218,9 @@ class _Piece:
             "between the elements of": (at >= 0) & (at < self.end - self.start),
         }
         sides = {side: int(there.sum()) for side, there in sides.items()}
-        return hit or [f"wrote {n} bytes {side} {names}" for side, n in sides.items() if n]
+        return hit or [
+            f"wrote {n} byte{'s' * (n > 1)} {side} {names}" for side, n in sides.items() if n
+        ]
 
 
 def _describe(tensor: torch.Tensor) -> tuple[object, ...]:

@@ -18,7 +18,6 @@ from npudocs import device, evidence
 from npudocs.evidence import recording, sweep_records, writing
 from npudocs.evidence.sweep_records import DTYPES, FORMS
 from npudocs.sweep import SweepError, checking, jobs, pool, records
-from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS
 from npudocs.sweep.variants import variants
 
 ROOT = Path(__file__).parents[2]
@@ -107,6 +106,8 @@ def _run(options: argparse.Namespace) -> None:
 
 def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, Any]:
     """Return what this is a run of: results of another are not mixed with it."""
+    from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS  # with torch, after a wrong word
+
     found = device.describe()
     if not found.on:
         raise SweepError("the device is switched off (DEVICE=off): a sweep needs one")

@@ -32,8 +32,11 @@ def check() -> None:
     known = (*SWITCHES, *OTHERS)
     for name in sorted(os.environ):
         if name.startswith("SOFTNPU_") and name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
-            wanted = f"Is it {near[0]}?" if near else f"Known are {', '.join(sorted(known))}."
+            ends = [other.removeprefix("SOFTNPU_") for other in known]
+            near = difflib.get_close_matches(name.removeprefix("SOFTNPU_").upper(), ends, n=1)
+            wanted = (
+                f"Is it SOFTNPU_{near[0]}?" if near else f"Known are {', '.join(sorted(known))}."
+            )
             raise SoftNpuError(f"{name} is no setting of softnpu. {wanted}")
     for switch in SWITCHES:
         is_on(switch)

@@ -45,6 +45,8 @@ def _run(options: argparse.Namespace) -> int:
     elif not os.path.isfile(options.target):
         raise SoftNpuError(f"there is no script {options.target}")
     activate()
+    if options.module and (missing := _missing(options.target)):
+        raise SoftNpuError(f"there is no module {missing} for {sys.executable}")
     # The target sees the command line it would see without softnpu.
     sys.argv = [options.target, *options.arguments]
     if options.module:
@@ -61,6 +63,22 @@ def _module_exists(name: str) -> bool:
         return importlib.util.find_spec(name.partition(".")[0]) is not None
     except ValueError:  # a module without a specification, such as __main__
         return False
+
+
+def _missing(name: str) -> str | None:
+    """The module that is not there, itself or the ``__main__`` of a package; imports its packages."""
+    try:
+        found = importlib.util.find_spec(name)
+        if found and found.submodule_search_locations is not None:
+            name = f"{name}.__main__"
+            found = importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:  # of a package on the way to it, or of what that imports
+        if not error.name or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        return name
+    except ValueError:  # a module without a specification: runpy says what it thinks of it
+        return None
+    return None if found and found.name == name else name
 
 
 def _env(options: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ import site
 import sys
 from pathlib import Path
 
-from . import build, packages, soc
+from . import build, packages, settings, soc
 from .errors import SoftNpuError
 
 PACKAGE = Path(__file__).parent
@@ -101,9 +101,10 @@ def real_device() -> bool:
     """Whether this machine has an Ascend device that CANN can drive.
 
     Raises:
-        SoftNpuError: there is a device, and no CANN to be found.
+        SoftNpuError: there is a device, and no CANN to be found; or a setting that is not valid.
     """
-    if os.environ.get("SOFTNPU_FORCE") == "1" or not glob.glob(DEVICE_NODES):
+    settings.check()
+    if settings.is_on("SOFTNPU_FORCE") or not glob.glob(DEVICE_NODES):
         return False
     try:
         ctypes.CDLL("libascendcl.so")

@@ -23,7 +23,7 @@ from torch._C import DisableTorchFunction, DispatchKey, DispatchKeySet, _ForceDi
 # version that first tries to make an NPU tensor, 20 times slower.
 from torch._C import _from_dlpack as from_dlpack  # noqa: F401 - csrc/convert.c asks for it
 
-from . import soc
+from . import settings, soc
 from .kernels import kernels
 from .kernels._tools import POINTWISE
 from .signals import let_kernels_finish
@@ -96,11 +96,20 @@ def explain(error: BaseException, trace: TracebackType | None) -> str:
     return "the kernel raised\n" + "".join(traceback.format_exception(type(error), error, trace))
 
 
-def flat_shapes(
-    kernel: Callable[..., object], shapes: dict[str, tuple[int, ...]]
-) -> tuple[int, ...]:
-    """The shapes that a kernel found only now: parameter, rank, sizes, repeated."""
+def flat_shapes(kernel: Callable[..., object], shapes: object) -> tuple[int, ...]:
+    """The shapes that a kernel found only now: parameter, rank, sizes, repeated.
+
+    Raises:
+        TypeError: the kernel returned something else.
+    """
     order = list(inspect.signature(kernel).parameters)
+    if not isinstance(shapes, dict) or not shapes.keys() <= set(order):
+        given = shapes if isinstance(shapes, dict) else type(shapes).__name__
+        raise TypeError(
+            f"the kernel {kernel.__name__} returned {given}. A kernel writes into its outputs and "
+            "returns nothing, or the shapes that depend on data as {'parameter': shape}; its "
+            f"parameters are {', '.join(order)}."
+        )
     flat: list[int] = []
     for parameter, shape in shapes.items():
         flat += (order.index(parameter), len(shape), *shape)
@@ -109,6 +118,8 @@ def flat_shapes(
 
 def _configure() -> None:
     """Tells the C library that is importing this module of the chip, kernels and signals."""
+    settings.check()  # what was set after softnpu.activate() too
+    soc.check_device_count()
     if not faulthandler.is_enabled() and sys.__stderr__:
         faulthandler.enable(sys.__stderr__)  # names the line where csrc/guard.c ends a program
     library = ctypes.CDLL("libascendcl.so", mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
@@ -116,7 +127,7 @@ def _configure() -> None:
     product = list(soc.PRODUCTS).index(soc.product(name))
     library.softnpu_configure(name.encode(), product, ctypes.c_uint64(soc.memory_bytes()))
     library.softnpu_kernel_names("\n".join(["", *_KERNELS, ""]).encode())
-    if os.environ.get("SOFTNPU_SIGNALS") == "1":
+    if settings.is_on("SOFTNPU_SIGNALS"):
         let_kernels_finish(library.softnpu_defer_signal)
     else:
         library.softnpu_defer_interrupts()

@@ -9,7 +9,7 @@ from collections import Counter
 
 from . import activation, build, soc
 from .errors import SoftNpuError
-from .kernels import kernels
+from .kernels import definition, kernels
 from .limits import Limit, limit_text, limits
 from .operators import operators
 
@@ -67,6 +67,8 @@ def operator_text(name: str) -> str:
         [
             operator,
             f"kernel       {'yes' if operator in kernels() else 'none: an error names it'}",
+            "parameters   of the C function, as a kernel has them:",
+            *(f"    {line}" for line in definition(operator).splitlines()),
             f"limits       {_source(operator)}",
             *([f"document     {found.document}"] if found else []),
             *([f"products     {', '.join(found.products)}"] if found else []),

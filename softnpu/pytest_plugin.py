@@ -6,6 +6,8 @@ The processes of pytest-xdist get the device as every child process does: by the
 
 from __future__ import annotations
 
+import importlib
+import os
 import sys
 
 import pytest
@@ -41,7 +43,16 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
                 "run the tests with python -m softnpu run -m pytest instead."
             )
         raise pytest.UsageError(message) from error
+    _have_torch_load_it()
     early_config.stash[_KIND] = kind
+
+
+def _have_torch_load_it() -> None:
+    # With another value torch does not load torch_npu, and the tests would run on the CPU.
+    if os.environ.get(_AUTOLOAD, "1") != "1":
+        os.environ[_AUTOLOAD] = "1"
+        if "torch" in sys.modules:
+            importlib.import_module("torch_npu")
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -55,6 +66,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return None
 
 
+_AUTOLOAD = "TORCH_DEVICE_BACKEND_AUTOLOAD"
 _KIND = pytest.StashKey[str]()
 
 

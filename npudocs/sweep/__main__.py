@@ -18,14 +18,14 @@ from typing import Any
 from npudocs import device, evidence
 from npudocs.evidence import recording, sweep_records
 from npudocs.evidence.sweep_records import DTYPES, FORMS
-from npudocs.sweep import SweepError, jobs, pool, records
-from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS
+from npudocs.sweep import SweepError, names
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command; return the exit code."""
     options = _parser().parse_args(words)
     try:
+        names.check_operators(getattr(options, "operators", ()))
         options.command(options)
     except (SweepError, device.DeviceError, evidence.EvidenceError) as error:
         print(f"sweep: {error}", file=sys.stderr)
@@ -73,7 +73,9 @@ def _number(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    forms = jobs.chosen(options.forms, list(FORMS), "form")
+    from npudocs.sweep import jobs, pool, records  # with torch, after a wrong word
+
+    forms = names.chosen(options.forms, list(FORMS), "form")
     listed = jobs.shard_of(options.operators, options.dtypes, options.shard)
     header = _header(options, forms)
     number, count = options.shard
@@ -107,6 +109,8 @@ def _run(options: argparse.Namespace) -> None:
 
 def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, Any]:
     """Return what this is a run of: results of another are not mixed with it."""
+    from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS  # with torch, after a wrong word
+
     found = device.describe()
     if not found.on:
         raise SweepError("the device is switched off (DEVICE=off): a sweep needs one")
@@ -133,6 +137,8 @@ def _code() -> str:
 
 
 def _merge(paths: Sequence[Path]) -> None:
+    from npudocs.sweep import records
+
     made = records.content(paths)
     target = sweep_records.write(made)
     print(records.table(made))

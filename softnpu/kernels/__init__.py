@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import keyword
 import pkgutil
 from collections.abc import Callable
 
@@ -42,12 +43,20 @@ def kernel(function: Callable[..., object]) -> Callable[..., object]:
         for parameter in inspect.signature(function).parameters.values()
     )
     if has != operator.parameters:
-        wanted = ", ".join(f"{parameter}: {type_}" for type_, parameter in operator.parameters)
-        raise TypeError(f"the parameters of kernel {name} must be ({wanted})")
+        raise TypeError(f"kernel {name} must have the parameters of {definition(name)}")
     if name in _kernels:
         raise TypeError(f"there are two kernels for {name}")
     _kernels[name] = function
     return function
+
+
+def definition(name: str) -> str:
+    """The lines that the kernel of an operator begins with."""
+    parameters = ", ".join(
+        f"{parameter}{'_' * keyword.iskeyword(parameter)}: {type_}"
+        for type_, parameter in operators()[name].parameters
+    )
+    return f"@kernel\ndef {name}({parameters}):"
 
 
 def kernels() -> dict[str, Callable[..., object]]:

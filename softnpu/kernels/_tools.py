@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import keyword
 from collections.abc import Callable, Iterable
@@ -26,22 +27,39 @@ class Pointwise(NamedTuple):
 POINTWISE: dict[str, Pointwise] = {}
 
 
-def write(out: torch.Tensor, result: torch.Tensor) -> None:
+def write(out: torch.Tensor, result: torch.Tensor, *inputs: object) -> None:
     """Copies a result into an output, which may overlap an input.
+
+    The result has the output's dtype, or one whose numbers the output holds (torch's promotion),
+    or is float32 for a half-precision output, and rounded once. With the operator's inputs, whose
+    dtypes the caller chose as the output's, a result in the dtype that they promote to is
+    converted as torch converts it for ``out=``.
 
     Never ``out=``: torch resizes an output of another shape, and then writes elsewhere.
 
     Raises:
-        RuntimeError: another shape, or a dtype that would lose part of the numbers.
+        RuntimeError: another shape, or another dtype.
     """
     if out.shape != result.shape:
         raise RuntimeError(
             f"the output's shape is {tuple(out.shape)}, the result's {tuple(result.shape)}"
         )
-    given, wanted = result.dtype, out.dtype
-    if given is not wanted and not torch.can_cast(given, wanted):
-        raise RuntimeError(f"the output's dtype is {wanted}, the result's {given}")
+    if out.dtype is not result.dtype and not _may_write(result.dtype, out.dtype, inputs):
+        raise RuntimeError(
+            f"the output's dtype is {out.dtype}, the result's {result.dtype}: "
+            "the kernel converts it where the operator does"
+        )
     out.copy_(result)
+
+
+def _may_write(given: torch.dtype, wanted: torch.dtype, inputs: tuple[object, ...]) -> bool:
+    if torch.promote_types(given, wanted) is wanted:
+        return True
+    if given is torch.float32 and wanted in (torch.float16, torch.bfloat16):
+        return True
+    dtypes = [input_.dtype for input_ in inputs if isinstance(input_, torch.Tensor)]
+    promoted = {*dtypes, functools.reduce(torch.promote_types, dtypes)} if dtypes else ()
+    return given in promoted and torch.can_cast(given, wanted)
 
 
 def write_all(outs: Iterable[torch.Tensor | None], results: Iterable[torch.Tensor | None]) -> None:
@@ -51,6 +69,14 @@ def write_all(outs: Iterable[torch.Tensor | None], results: Iterable[torch.Tenso
             write(out, result)
 
 
+def write_with_places(
+    out: torch.Tensor, places: torch.Tensor, results: tuple[torch.Tensor, torch.Tensor]
+) -> None:
+    """Writes values, and where they were found: in int32 or int64, as the caller chose."""
+    values, found = results
+    write_all((out, places), (values, found if places is None else found.to(places.dtype)))
+
+
 def each(types: str, **functions: Callable[..., torch.Tensor]) -> None:
     """Registers kernels that are alike: a function of the inputs, written to the last parameter.
 
@@ -58,18 +84,26 @@ def each(types: str, **functions: Callable[..., torch.Tensor]) -> None:
 
         @kernel
         def aclnnSqrt(self: Tensor, out: Tensor):
-            write(out, torch.sqrt(self))
+            write(out, torch.sqrt(self), self)
     """
     for name, function in functions.items():
         register(
-            name, types, lambda *arguments, f=function: write(arguments[-1], f(*arguments[:-1]))
+            name,
+            types,
+            lambda *arguments, f=function: write(
+                arguments[-1], f(*arguments[:-1]), *arguments[:-1]
+            ),
         )
 
 
 def each_inplace(types: str, **functions: Callable[..., torch.Tensor]) -> None:
     """The same for kernels whose first parameter is the first input and the output."""
     for name, function in functions.items():
-        register(name, types, lambda *arguments, f=function: write(arguments[0], f(*arguments)))
+        register(
+            name,
+            types,
+            lambda *arguments, f=function: write(arguments[0], f(*arguments), *arguments),
+        )
 
 
 def pointwise(types: str, **functions: Callable[..., torch.Tensor]) -> None:

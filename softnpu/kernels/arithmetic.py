@@ -114,54 +114,56 @@ pointwise_inplace("Tensor, Tensor, Scalar", aclnnInplaceLerps=torch.lerp)
 
 @kernel
 def aclnnAddV3(self: Scalar, other: Tensor, alpha: Scalar, out: Tensor):
-    write(out, torch.rsub(other, self, alpha=-alpha) if alpha != 1 else torch.add(other, self))
+    write(
+        out, torch.rsub(other, self, alpha=-alpha) if alpha != 1 else torch.add(other, self), other
+    )
 
 
 @kernel
 def aclnnDivMod(self: Tensor, other: Tensor, mode: int32_t, out: Tensor):
-    write(out, torch.div(self, other, rounding_mode=_div(mode)))
+    write(out, torch.div(self, other, rounding_mode=_div(mode)), self, other)
 
 
 @kernel
 def aclnnDivMods(self: Tensor, other: Scalar, mode: int32_t, out: Tensor):
-    write(out, torch.div(self, other, rounding_mode=_div(mode)))
+    write(out, torch.div(self, other, rounding_mode=_div(mode)), self)
 
 
 @kernel
 def aclnnInplaceDivMod(selfRef: Tensor, other: Tensor, mode: int32_t):
-    write(selfRef, torch.div(selfRef, other, rounding_mode=_div(mode)))
+    write(selfRef, torch.div(selfRef, other, rounding_mode=_div(mode)), selfRef, other)
 
 
 @kernel
 def aclnnInplaceDivMods(selfRef: Tensor, other: Scalar, mode: int32_t):
-    write(selfRef, torch.div(selfRef, other, rounding_mode=_div(mode)))
+    write(selfRef, torch.div(selfRef, other, rounding_mode=_div(mode)), selfRef)
 
 
 @kernel
 def aclnnAddcmul(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor):
-    write(out, torch.addcmul(self, tensor1, tensor2, value=value))
+    write(out, torch.addcmul(self, tensor1, tensor2, value=value), self, tensor1, tensor2)
 
 
 @kernel
 def aclnnAddcdiv(self: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar, out: Tensor):
-    write(out, torch.addcdiv(self, tensor1, tensor2, value=value))
+    write(out, torch.addcdiv(self, tensor1, tensor2, value=value), self, tensor1, tensor2)
 
 
 @kernel
 def aclnnInplaceAddcmul(selfRef: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar):
-    write(selfRef, torch.addcmul(selfRef, tensor1, tensor2, value=value))
+    write(selfRef, torch.addcmul(selfRef, tensor1, tensor2, value=value), selfRef, tensor1, tensor2)
 
 
 @kernel
 def aclnnInplaceAddcdiv(selfRef: Tensor, tensor1: Tensor, tensor2: Tensor, value: Scalar):
-    write(selfRef, torch.addcdiv(selfRef, tensor1, tensor2, value=value))
+    write(selfRef, torch.addcdiv(selfRef, tensor1, tensor2, value=value), selfRef, tensor1, tensor2)
 
 
 @kernel
 def aclnnAddRelu(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor):
-    write(out, torch.relu(torch.add(self, other, alpha=alpha)))
+    write(out, torch.relu(torch.add(self, other, alpha=alpha)), self, other)
 
 
 @kernel
 def aclnnInplaceAddRelu(selfRef: Tensor, other: Tensor, alpha: Scalar):
-    write(selfRef, torch.relu(torch.add(selfRef, other, alpha=alpha)))
+    write(selfRef, torch.relu(torch.add(selfRef, other, alpha=alpha)), selfRef, other)

@@ -22,7 +22,8 @@ def _lists(types: str, **functions) -> None:
 def _run(function, *arguments) -> None:
     *inputs, outs = arguments
     for place, out in enumerate(outs):
-        write(out, function(*(_item(given, place) for given in inputs)))
+        items = [_item(given, place) for given in inputs]
+        write(out, function(*items), *items)
 
 
 def _item(given, place: int):

@@ -19,7 +19,7 @@ _SCATTER_REDUCE = {1: "sum", 2: "prod", 3: "amax", 4: "amin", 5: "mean"}
 
 @kernel
 def aclnnSWhere(condition: Tensor, self: Tensor, other: Tensor, out: Tensor):
-    write(out, torch.where(condition.bool(), self, other))
+    write(out, torch.where(condition.bool(), self, other), self, other)
 
 
 @kernel

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 @kernel
 def aclnnCat(tensors: TensorList, dim: int64_t, out: Tensor):
-    write(out, torch.cat(tensors, dim))
+    write(out, torch.cat(tensors, dim), *tensors)
 
 
 @kernel
 def aclnnStack(tensors: TensorList, dim: int64_t, out: Tensor):
-    write(out, torch.stack(tensors, dim))
+    write(out, torch.stack(tensors, dim), *tensors)
 
 
 @kernel

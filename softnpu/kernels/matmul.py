@@ -127,7 +127,13 @@ def aclnnAddr(
     alphaOptional: Scalar,
     out: Tensor,
 ):
-    write(out, torch.addr(self, vec1, vec2, beta=_one(betaOptional), alpha=_one(alphaOptional)))
+    write(
+        out,
+        torch.addr(self, vec1, vec2, beta=_one(betaOptional), alpha=_one(alphaOptional)),
+        self,
+        vec1,
+        vec2,
+    )
 
 
 @kernel
@@ -135,7 +141,7 @@ def aclnnInplaceAddr(
     selfRef: Tensor, vec1: Tensor, vec2: Tensor, betaOptional: Scalar, alphaOptional: Scalar
 ):
     result = torch.addr(selfRef, vec1, vec2, beta=_one(betaOptional), alpha=_one(alphaOptional))
-    write(selfRef, result)
+    write(selfRef, result, selfRef, vec1, vec2)
 
 
 def _one(factor: Scalar | None) -> Scalar:

@@ -8,7 +8,7 @@ import torch
 
 from . import kernel
 from ._precision import in_single
-from ._tools import as_index, aten, check_indices, each, write, write_all
+from ._tools import as_index, aten, check_indices, each, write, write_with_places
 
 if TYPE_CHECKING:
     from ._types import IntArray, Tensor, int8_t, int64_t
@@ -57,14 +57,14 @@ each(
 def aclnnAdaptiveMaxPool2d(
     self: Tensor, outputSize: IntArray, outputOut: Tensor, indicesOut: Tensor
 ):
-    write_all((outputOut, indicesOut), aten.adaptive_max_pool2d(self, outputSize))
+    write_with_places(outputOut, indicesOut, aten.adaptive_max_pool2d(self, outputSize))
 
 
 @kernel
 def aclnnAdaptiveMaxPool3d(
     self: Tensor, outputSize: IntArray, outputOut: Tensor, indicesOut: Tensor
 ):
-    write_all((outputOut, indicesOut), aten.adaptive_max_pool3d(self, outputSize))
+    write_with_places(outputOut, indicesOut, aten.adaptive_max_pool3d(self, outputSize))
 
 
 def _window(ceil: bool, count_padding: bool, divisor: int) -> tuple:
@@ -149,7 +149,7 @@ def aclnnMaxPool2dWithIndices(
     indices: Tensor,
 ):
     place = kernelSize, stride, padding, dilation, ceilMode
-    write_all((out, indices), aten.max_pool2d_with_indices(self, *place))
+    write_with_places(out, indices, aten.max_pool2d_with_indices(self, *place))
 
 
 @kernel
@@ -240,7 +240,7 @@ def aclnnMaxPool3dWithArgmax(
     indices: Tensor,
 ):
     place = kernelSize, stride, padding, dilation, ceilMode
-    write_all((out, indices), aten.max_pool3d_with_indices(self, *place))
+    write_with_places(out, indices, aten.max_pool3d_with_indices(self, *place))
 
 
 @kernel

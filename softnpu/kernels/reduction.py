@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from . import kernel
-from ._tools import dims_or_all, each, write, write_all
+from ._tools import dims_or_all, each, write, write_all, write_with_places
 
 if TYPE_CHECKING:
     from ._types import DataType, IntArray, Scalar, Tensor, int64_t
@@ -40,12 +40,12 @@ def aclnnProdDim(self: Tensor, dim: int64_t, keepDim: bool, dtype: DataType, out
 
 @kernel
 def aclnnAmax(self: Tensor, dim: IntArray, keepDim: bool, out: Tensor):
-    write(out, torch.amax(self, dim, keepDim))
+    write(out, torch.amax(self, dim, keepDim), self)
 
 
 @kernel
 def aclnnAmin(self: Tensor, dim: IntArray, keepDim: bool, out: Tensor):
-    write(out, torch.amin(self, dim, keepDim))
+    write(out, torch.amin(self, dim, keepDim), self)
 
 
 @kernel
@@ -76,24 +76,24 @@ def aclnnAny(self: Tensor, dim: IntArray, keepdim: bool, out: Tensor):
 
 @kernel
 def aclnnArgMax(self: Tensor, dim: int64_t, keepdim: bool, out: Tensor):
-    write(out, torch.argmax(self, dim, keepdim))
+    write(out, torch.argmax(self, dim, keepdim).to(out.dtype))
 
 
 @kernel
 def aclnnArgMin(self: Tensor, dim: int64_t, keepdim: bool, out: Tensor):
-    write(out, torch.argmin(self, dim, keepdim))
+    write(out, torch.argmin(self, dim, keepdim).to(out.dtype))
 
 
 @kernel
 def aclnnStd(self: Tensor, dim: IntArray, correction: int64_t, keepdim: bool, out: Tensor):
-    write(out, torch.std(self, dim or None, correction=correction, keepdim=keepdim))
+    write(out, torch.std(self, dim or None, correction=correction, keepdim=keepdim), self)
 
 
 @kernel
 def aclnnVarCorrection(
     self: Tensor, dim: IntArray, correction: int64_t, keepdim: bool, out: Tensor
 ):
-    write(out, torch.var(self, dim or None, correction=correction, keepdim=keepdim))
+    write(out, torch.var(self, dim or None, correction=correction, keepdim=keepdim), self)
 
 
 @kernel
@@ -118,17 +118,17 @@ def aclnnLinalgVectorNorm(
 ):
     # A complex input has a real norm, so the dtype is given only where it differs in kind.
     wanted = None if self.is_complex() else out.dtype
-    write(out, torch.linalg.vector_norm(self, ord, dims or None, keepDims, dtype=wanted))
+    write(out, torch.linalg.vector_norm(self, ord, dims or None, keepDims, dtype=wanted), self)
 
 
 @kernel
 def aclnnNorm(self: Tensor, pScalar: Scalar, dim: IntArray, keepdim: bool, out: Tensor):
-    write(out, torch.linalg.vector_norm(self, pScalar, dim or None, keepdim))
+    write(out, torch.linalg.vector_norm(self, pScalar, dim or None, keepdim), self)
 
 
 @kernel
 def aclnnLogSumExp(self: Tensor, dim: IntArray, keepDim: bool, out: Tensor):
-    write(out, torch.logsumexp(self, dim, keepDim))
+    write(out, torch.logsumexp(self, dim, keepDim), self)
 
 
 @kernel
@@ -169,12 +169,12 @@ each(
 
 @kernel
 def aclnnMaxDim(self: Tensor, dim: int64_t, keepdim: bool, out: Tensor, indices: Tensor):
-    write_all((out, indices), torch.max(self, dim, keepdim))
+    write_with_places(out, indices, torch.max(self, dim, keepdim))
 
 
 @kernel
 def aclnnMinDim(self: Tensor, dim: int64_t, keepdim: bool, out: Tensor, indices: Tensor):
-    write_all((out, indices), torch.min(self, dim, keepdim))
+    write_with_places(out, indices, torch.min(self, dim, keepdim))
 
 
 @kernel
@@ -200,12 +200,12 @@ def aclnnKthvalue(
 
 @kernel
 def aclnnCummax(self: Tensor, dim: int64_t, valuesOut: Tensor, indicesOut: Tensor):
-    write_all((valuesOut, indicesOut), torch.cummax(self, dim))
+    write_with_places(valuesOut, indicesOut, torch.cummax(self, dim))
 
 
 @kernel
 def aclnnCummin(self: Tensor, dim: int64_t, valuesOut: Tensor, indicesOut: Tensor):
-    write_all((valuesOut, indicesOut), torch.cummin(self, dim))
+    write_with_places(valuesOut, indicesOut, torch.cummin(self, dim))
 
 
 @kernel

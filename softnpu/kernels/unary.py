@@ -89,7 +89,7 @@ pointwise_inplace(
 
 @kernel
 def aclnnRoundDecimals(self: Tensor, decimals: int64_t, out: Tensor):
-    write(out, torch.round(self, decimals=decimals))
+    write(out, torch.round(self, decimals=decimals), self)
 
 
 @kernel
@@ -99,7 +99,7 @@ def aclnnInplaceRoundDecimals(selfRef: Tensor, decimals: int64_t):
 
 @kernel
 def aclnnNanToNum(self: Tensor, nan: float, posinf: float, neginf: float, out: Tensor):
-    write(out, torch.nan_to_num(self, nan, posinf, neginf))
+    write(out, torch.nan_to_num(self, nan, posinf, neginf), self)
 
 
 @kernel
@@ -110,7 +110,7 @@ def aclnnInplaceNanToNum(selfRef: Tensor, nan: float, posinf: float, neginf: flo
 @kernel
 def aclnnLogit(input: Tensor, eps: double, out: Tensor):
     # torch_npu passes -1 for "no eps", as torch does.
-    write(out, torch.logit(input, None if eps < 0 else eps))
+    write(out, torch.logit(input, None if eps < 0 else eps), input)
 
 
 @kernel

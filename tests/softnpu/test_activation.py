@@ -58,6 +58,35 @@ def test_run_m_names_a_module_that_is_not_there():
     assert re.fullmatch(r"softnpu: there is no module absent\.part for \S+\n", done.stderr)
 
 
+@pytest.mark.parametrize(
+    ("target", "missing"),
+    [
+        ("package.missing", "package.missing"),
+        ("package.missing.part", "package.missing.part"),
+        ("package.module.part", "package.module.part"),
+        ("package", "package.__main__"),
+        ("__main__", "__main__"),
+    ],
+)
+def test_run_m_names_what_is_missing_in_a_package(tmp_path, target, missing):
+    (tmp_path / "package").mkdir()
+    for name in ("__init__", "module"):
+        (tmp_path / "package" / f"{name}.py").write_text("")
+    words = [sys.executable, "-m", "softnpu", "run", "-m", target]
+    done = command(words, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert re.fullmatch(rf"softnpu: there is no module {missing} for \S+\n", done.stderr)
+
+
+def test_run_m_does_not_hide_an_error_in_the_package(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("import absent_elsewhere\n")
+    words = [sys.executable, "-m", "softnpu", "run", "-m", "package.missing"]
+    done = command(words, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.endswith("ModuleNotFoundError: No module named 'absent_elsewhere'\n")
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("autoload", ["1", "0"])
 def test_sourcing_the_script_turns_the_device_on(tmp_path, autoload):

@@ -145,6 +145,32 @@ def test_an_uncaught_missing_operator_ends_the_process_with_its_name():
     assert "no kernel for the operator aclnnErfinv" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("returned", "words"),
+    [
+        ("torch.erfinv(self)", "returned Tensor. A kernel writes into its outputs"),
+        ("[(2,)]", "returned list. A kernel writes into its outputs"),
+        ("{'result': (2,)}", "{'result': (2,)}. A kernel writes into its outputs"),
+    ],
+)
+def test_a_kernel_that_returns_a_result_is_told_what_to_do(returned, words):
+    done = run(
+        f"""
+        import torch
+        from softnpu import kernels
+        def aclnnErfinv(self, out):
+            return {returned}
+        kernels.kernels()["aclnnErfinv"] = aclnnErfinv
+        torch.erfinv(torch.zeros(2, device="npu"))
+        """,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "TypeError: the kernel aclnnErfinv returned" in done.stderr
+    assert words in done.stderr
+    assert "{'parameter': shape}; its parameters are self, out." in done.stderr
+
+
 def test_a_kernel_that_raises_shows_its_traceback_and_the_device_goes_on():
     run(
         """

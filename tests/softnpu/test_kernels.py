@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import threading
 
 import kernel_calls_found  # noqa: F401 - adds its calls
 import kernel_calls_fused  # noqa: F401
@@ -15,26 +16,42 @@ import torch
 import torch.nn.functional as F
 from kernel_calls import CALLS, Inputs
 from kernel_calls_direct import DIRECT
+from watched import watched
 
 import softnpu.kernels
+from softnpu.kernels._tools import POINTWISE
 
 CALLED: set[str] = set()
+HERE = (
+    threading.Event()
+)  # a test of this file runs: others in this process get the kernels as they are
+
+
+@pytest.fixture(autouse=True)
+def _watch():
+    HERE.set()
+    yield
+    HERE.clear()
 
 
 def _record() -> dict:
-    """Makes every kernel note its name. The C library asks for a kernel at its first use."""
+    """Makes every kernel note its name, watched. The C library asks for a kernel at its first use."""
 
     def noted(name, function):
+        under_watch = watched(name, function)
+
         @functools.wraps(function)
-        def run(*arguments):
+        def run(*arguments, **keywords):
             CALLED.add(name)
-            return function(*arguments)
+            return (under_watch if HERE.is_set() else function)(*arguments, **keywords)
 
         return run
 
     found = softnpu.kernels.kernels()
     for name, function in list(found.items()):
         found[name] = noted(name, function)
+    for name, made in list(POINTWISE.items()):
+        POINTWISE[name] = made._replace(kernel=found[name], function=noted(name, made.function))
     return found
 
 

@@ -13,7 +13,7 @@ import torch
 from programs import command, run
 
 from softnpu import SoftNpuError, info, soc
-from softnpu.kernels import kernels
+from softnpu.kernels import definition, kernels
 from softnpu.limits import (
     DTYPES,
     FORMATS,
@@ -230,6 +230,23 @@ def test_an_operator_is_refused_on_the_products_it_is_not_for():
     program = "import torch; torch.linalg.qr(torch.eye(3).npu())"
     done = run(program, check=False, SOFTNPU_SOC="950DT")
     assert "aclnnLinalgQr: not supported on 950DT" in done.stderr
+
+
+def test_info_of_an_operator_has_what_a_kernel_begins_with():
+    text = info.operator_text("lerps")
+    assert "kernel       yes\n" in text
+    assert "def aclnnLerps(self: Tensor, end: Tensor, weight: Scalar, out: Tensor):\n" in text
+    text = info.operator_text("quantize")
+    assert "kernel       none" in text
+    wanted = (
+        "x: Tensor, scales: Tensor, zeroPoints: Tensor, dtype: DataType, axis: int32_t, out: Tensor"
+    )
+    assert f"    @kernel\n    def aclnnQuantize({wanted}):\n" in text
+
+
+def test_the_definition_that_info_shows_is_one():
+    for name in operators():
+        compile(f"{definition(name)}\n    pass", name, "exec")
 
 
 def test_info_says_how_the_limits_are_known_and_ends_quietly_with_its_reader():

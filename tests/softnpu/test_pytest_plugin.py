@@ -91,6 +91,20 @@ packages.aborts_beside_cuda = lambda: False
     assert "softnpu: silicon: stepped aside" in done.stdout
 
 
+@pytest.mark.parametrize("value", ["0", ""])
+def test_torch_loads_the_device_though_the_environment_says_no(project, value):
+    done = run_pytest(project(test_it=TORCH), "--softnpu", TORCH_DEVICE_BACKEND_AUTOLOAD=value)
+    assert "software NPU, not a chip" in done.stdout
+    assert "1 passed" in done.stdout
+
+
+def test_torch_that_a_plugin_imported_without_the_device_gets_it(project):
+    folder = project(early="import torch\n", test_it=TORCH)
+    done = run_pytest(folder, "-p", "early", "--softnpu", PYTHONPATH=f"{ROOT}:{folder}",
+                      TORCH_DEVICE_BACKEND_AUTOLOAD="0")  # fmt: skip
+    assert "1 passed" in done.stdout
+
+
 def usage_error(folder: Path, *options: str, **environment: str) -> str:
     """The one error that pytest ends with, and nothing else."""
     done = run_pytest(folder, "--softnpu", *options, check=False, **environment)

@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 import torch
 import torch.autograd.forward_ad as fwAD
 
+from npudocs import evidence
 from npudocs.evidence.sweep_records import DTYPES, FORMS, STATUSES
 from npudocs.sweep import SweepError, __main__, jobs, pool, records
 from npudocs.sweep.compare import judge, of_error, worst
@@ -267,6 +270,31 @@ def test_bad_words_get_one_message(
 ) -> None:
     assert __main__.main(words) == 1
     assert problem in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["lerps", "nn.functional.geluu", "no_such_operator"])
+def test_an_unknown_operator_is_named_without_torch_and_with_near_ones(word: str) -> None:
+    program = f"""
+import sys
+from npudocs.sweep import __main__
+code = __main__.main(["run", {word!r}])
+assert "torch" not in sys.modules
+sys.exit(code)
+"""
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=evidence.ROOT)
+    assert done.returncode == 1
+    near = {"lerps": "near it: lerp", "nn.functional.geluu": "near it: nn.functional.gelu"}
+    wanted = near.get(word, "see docs/operators")
+    assert f"{word!r} is no operator of the sweep; {wanted}" in done.stderr
+
+
+def test_a_near_operator_is_named_where_no_record_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    with pytest.raises(SweepError, match=r"'ad' is no operator of the sweep; near it: add"):
+        jobs.shard_of(["ad"], ("float32",), (1, 1))
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "x", "1"])

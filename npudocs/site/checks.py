@@ -13,10 +13,10 @@ from typing import Any
 
 from npudocs import evidence
 from npudocs.evidence import Entry, Evidence, Mark, Record
+from npudocs.evidence.task import ITEMS
 from npudocs.execute import problems
 from npudocs.site import cells, marks
 from npudocs.site.parts import Page
-from npudocs.site.verifies import ITEMS
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ from npudocs import evidence
 from npudocs.evidence import Claim, Contradiction, Mark
 from npudocs.site import cells, marks
 from npudocs.site.parts import Page
-from npudocs.site.verifies import resolve
+from npudocs.site.signatures import resolve
 from npudocs.site.words import say
 
 

@@ -5,8 +5,6 @@ A project (or a test) may set that value in its ``conf.py`` itself; who else ask
 
 from __future__ import annotations
 
-from typing import Any
-
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -22,6 +20,5 @@ def _fill_config(app: Sphinx, config: Config) -> None:
             problems.stop(str(error))
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("config-inited", _fill_config)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -24,6 +24,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from npudocs.evidence import Evidence, short
+from npudocs.execute import scripts
 from npudocs.site import cells, languages, marks
 from npudocs.site.words import say, say_number
 
@@ -140,9 +141,13 @@ def pages(env: BuildEnvironment, name: str = "") -> dict[str, list[list[str]]]:
 
 
 def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """The pages to write again: all that have a part, where what they are drawn from has changed."""
     if app.builder.format != "html":
         return []
-    digest = cells.of(app).digest()
+    ended = {stem: unit.outcome for stem, unit in scripts.results(app).items()}
+    pages_of = [f"{scripts.FOLDER}/{stem}" for stem in scripts.scripts(app)]
+    said = [(str(env.titles.get(page)), env.metadata[page]) for page in pages_of]
+    digest = repr((cells.of(app).digest(), ended, said))
     if getattr(env, "npudocs_evidence_digest", "") == digest:
         return []
     env.npudocs_evidence_digest = digest
@@ -157,9 +162,8 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         part.replace_self(nodes.raw("", html, format="html", classes=classes))
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.add_node(evidence_part)
     app.connect("env-updated", _changed)
     # Before other handlers look for links and tables.
     app.connect("doctree-resolved", _fill, priority=400)
-    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 2}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 MODULES = (
-    "npudocs.site.device",
+    "npudocs.site.state",
     "npudocs.site.languages",
     "npudocs.site.search_zh",
     "npudocs.site.mathml",

@@ -6,7 +6,6 @@ check ended alike are one column. Software records and records of chips are neve
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -18,18 +17,8 @@ from npudocs.execute import problems
 from npudocs.site import cells, marks
 from npudocs.site.parts import Page
 
-
-@dataclasses.dataclass(frozen=True)
-class Column:
-    """Current records of one kind in which every check ended alike; the first stands for all."""
-
-    kind: str
-    records: list[Record]
-
-    @property
-    def where(self) -> str:
-        """The versions and products, in words."""
-        return where(self.records)
+# Current records of one kind in which every check ended alike; the first stands for all.
+Column = list[Record]
 
 
 def where(records: list[Record]) -> str:
@@ -121,7 +110,7 @@ def checks(page: Page) -> dict[str, Any]:
     for ran in evidence.by_check(found.current):
         by_file.setdefault(ran[0][1].check, []).append(ran)
     return {
-        "columns": columns,
+        "columns": [(column[0].kind, where(column)) for column in columns],
         "apis": [
             {"api": api, "dtype": dtype}
             | _asked(found, columns, lambda e, a=api, d=dtype: a in e.apis and e.dtype == d)
@@ -138,14 +127,14 @@ def checks(page: Page) -> dict[str, Any]:
 
 def _columns(found: Evidence) -> list[Column]:
     """The current records in groups."""
-    groups: dict[Any, list[Record]] = {}
+    groups: dict[Any, Column] = {}
     for record in sorted(found.current, key=lambda one: _order(found, one)):
         ended = frozenset(
             (*e.key, e.source, e.outcome, cells.stale_words(found, record, e))
             for e in record.entries
         )
         groups.setdefault((record.kind, ended), []).append(record)
-    return [Column(kind, listed) for (kind, _), listed in groups.items()]
+    return [*groups.values()]
 
 
 def _asked(
@@ -156,8 +145,7 @@ def _asked(
     That is a mark, or None, and over how many columns it goes: neighbors that say the same are one.
     """
     marked, files = [], {}
-    for column in columns:
-        record = column.records[0]
+    for record, *_ in columns:
         entries = tuple(entry for entry in record.entries if wanted(entry))
         stale = sum(bool(found.stale(record, entry)) for entry in entries)
         marked.append(Mark(record, entries, stale) if entries else None)

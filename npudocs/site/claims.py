@@ -74,16 +74,20 @@ def _sides(found: Contradiction) -> list[Side]:
         return [_side(found.claim), _side(other)]
     if isinstance(other, Mark):
         words = f"{found.name or say('any dtype')}: {cells.counts_words(other)}"
-        ran = Side(words, say("record {name}").format(name=other.record.name))
-        return [_side(found.claim), ran]
-    limits = say("limits `{name}`").format(name=found.name)
+        return [
+            _side(found.claim),
+            Side(words, say("record {name}").format(name=other.record.name)),
+        ]
     names = ", ".join(f"`{name}`" for name in other)
-    real = say("the parameters are {names}").format(names=names)
-    installed = say("the signature in the installed torch")
-    return [Side(limits, claim=found.claim), Side(real, installed)]
+    return [
+        Side(say("limits `{name}`").format(name=found.name), claim=found.claim),
+        Side(
+            say("the parameters are {names}").format(names=names),
+            say("the signature in the installed torch"),
+        ),
+    ]
 
 
 def _side(claim: Claim) -> Side:
     named = f" ({', '.join(claim.dtypes)})" if claim.dtypes else ""
-    words = f"{marks.SAYS[claim.says]}{named}: {claim.words}"
-    return Side(words, claim=claim)
+    return Side(f"{marks.SAYS[claim.says]}{named}: {claim.words}", claim=claim)

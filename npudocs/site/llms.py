@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -47,21 +48,15 @@ def index(app: Sphinx) -> Iterator[str]:
     yield "\n## Data\n"
     for name, words in DATA.items():
         if (Path(app.outdir) / name).is_file():
-            yield f"- [{name}]({_address(app, name)}): {words}"
+            yield f"- [{name}]({urljoin(app.config.html_baseurl, name)}): {words}"
 
 
 def _section(app: Sphinx, title: str, pages: Iterable[str]) -> Iterator[str]:
     yield f"\n## {title}\n"
     for page in pages:
-        address = _address(app, app.builder.get_target_uri(page))
+        address = urljoin(app.config.html_baseurl, app.builder.get_target_uri(page))
         words = app.env.metadata[page]["npudocs_beginning"]
         yield f"- [{app.env.titles[page].astext()}]({address})" + (f": {words}" if words else "")
-
-
-def _address(app: Sphinx, name: str) -> str:
-    """Where something of the site is: in full where the site's own address is known."""
-    base = app.config.html_baseurl
-    return f"{base.rstrip('/')}/{name}" if base else name
 
 
 def _write(app: Sphinx, exception: Exception | None) -> None:

@@ -3,20 +3,16 @@
 The rule is one pattern. A paragraph, a heading or a row of a table (with the head of its table) must not both
 name a product or chip (A2, A3, A5, 950DT, Ascend910..., Atlas, "Ascend chip", "a chip", ...) and say
 support (support, supported, unsupported, works, ✔, ✘, 支持, ...). Code blocks and what is drawn from the
-evidence are not prose. Words that must stand, a quotation for instance, are put into ``{not-support}`` with
-the option ``:reason:``, which says why they are no statement of this site.
+evidence are not prose.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import ClassVar
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
 from npudocs.execute import problems
 
@@ -30,36 +26,17 @@ SUPPORT = re.compile(r"(?i:\b(?:un)?support(?:s|ed|ing)?\b|\bwork(?:s|ing)?\b)|[
 TEXTS = (nodes.paragraph, nodes.title, nodes.term, nodes.rubric, nodes.caption)
 ADVICE = (
     "support is stated by the records and claims in evidence/, which {support} draws; say it without "
-    "that, or wrap it in {not-support} with a :reason: (the rule: the head of npudocs/site/prose.py)"
+    "that (the rule: the head of npudocs/site/prose.py)"
 )
-
-
-class not_support(nodes.container):
-    """Words that look like a statement of support, and are none."""
-
-
-class NotSupport(SphinxDirective):
-    """``{not-support}``: such words, and why they are none."""
-
-    has_content = True
-    option_spec: ClassVar = {"reason": directives.unchanged_required}
-
-    def run(self) -> list[nodes.Node]:
-        """Return the content in a container that the rule leaves alone."""
-        if not self.options.get("reason", "").strip():
-            raise self.error("not-support needs the option :reason:")
-        return [not_support("", *self.parse_content_to_nodes())]
 
 
 def _units(doctree: nodes.document) -> Iterator[tuple[nodes.Element, str]]:
     """The paragraphs, headings and rows of a page, as text."""
-    boxes = [*doctree.findall(nodes.tgroup), *doctree.findall(not_support)]
-    inside = {node for box in boxes for node in box.findall()}
-    excused = {node for box in doctree.findall(not_support) for node in box.findall()}
+    in_tables = {node for table in doctree.findall(nodes.tgroup) for node in table.findall()}
     for node in doctree.findall(nodes.Element):
-        if isinstance(node, TEXTS) and node not in inside:
+        if isinstance(node, TEXTS) and node not in in_tables:
             yield node, node.astext()
-        elif isinstance(node, nodes.row) and node not in excused:
+        elif isinstance(node, nodes.row):
             head = node.parent.parent.next_node(nodes.thead)
             texts = [*(head.findall(nodes.entry) if head else ()), *node.findall(nodes.entry)]
             yield node, "\n".join(entry.astext() for entry in texts)
@@ -75,5 +52,4 @@ def _check(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    app.add_directive("not-support", NotSupport)
     app.connect("doctree-read", _check)

@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from npudocs.execute import problems, scripts
-from npudocs.site.verifies import claims
+from npudocs.site.verifies import CLAIM
 
 # A script is what a user would paste.
 FOREIGN = ("npudocs", "softnpu")
@@ -92,8 +92,8 @@ def _check(app: Sphinx, env: BuildEnvironment) -> list[str]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for line, words in broken(tree):
             problems.report(app, words, f"{name}:{line}")
-        claim = claims(env).get(f"{scripts.FOLDER}/{stem}")
-        for api in claim.apis if claim else ():
+        claim = env.metadata[f"{scripts.FOLDER}/{stem}"].get(CLAIM, {})
+        for api in claim.get("apis", ()):
             if api.rpartition(".")[2] not in called(tree):
                 problems.report(app, f"verifies {api}, and never calls it", f"{name}:1")
         if (number := stem.partition("_")[0]).isdecimal():
@@ -119,6 +119,5 @@ def look_at_figures(block: Any, block_vars: Any, gallery_conf: Any) -> str:
     return ""
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("env-updated", _check)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -36,7 +36,6 @@ def test_statement_of_support(project: Project, text: str) -> None:
         "| chip | text |\n| --- | --- |\n| A2 | one |\n| none | supports |",
         "It works on the software NPU.",
         "```text\nmake_dual is supported on A2\n```",
-        "```{not-support}\n:reason: quotes the report\n\nThe report says: ✔ on A2.\n```",
     ],
 )
 def test_no_statement(project: Project, text: str) -> None:
@@ -50,10 +49,3 @@ def test_script_is_prose_too(project: Project) -> None:
     result = project.build()
     assert result.code != 0
     assert MESSAGE in result.output
-
-
-def test_escape_needs_a_reason(project: Project) -> None:
-    project.page("```{not-support}\nThe report says: ✔ on A2.\n```\n")
-    result = project.build()
-    assert result.code != 0
-    assert "not-support needs the option :reason:" in result.output

@@ -15,8 +15,9 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx_gallery import gen_gallery, gen_rst
+from sphinx_gallery import directives, gen_gallery, gen_rst
 from sphinx_gallery.py_source_parser import remove_ignore_blocks, split_code_and_text_blocks
 
 from npudocs.execute import isolate, session
@@ -224,7 +225,6 @@ def _remove_deleted(app: Sphinx, folder: Path) -> None:
     for page in Path(app.outdir).glob(f"{FOLDER}/*.html"):
         if page.stem not in {*alive, "index"}:
             page.unlink()
-    shutil.rmtree(folder / "backreferences", ignore_errors=True)
 
 
 def _draw_thumbnails(app: Sphinx) -> None:
@@ -238,7 +238,18 @@ def _draw_thumbnails(app: Sphinx) -> None:
         thumbnail = output_folder(app) / "images" / "thumb" / f"sphx_glr_{stem}_thumb.svg"
         # Only the default is an SVG; a figure or the sign of a failure is a PNG.
         if drawing.is_file() and thumbnail.is_file():
-            shutil.copyfile(drawing, thumbnail)
+            # With its time: pages that show it are not read again.
+            shutil.copy2(drawing, thumbnail)
+
+
+class _MiniGallery(directives.MiniGallery):
+    """``minigallery`` on a page that is read again when other scripts use its APIs."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return what sphinx-gallery does."""
+        env = self.state.document.settings.env
+        env.note_dependency(f"{FOLDER}/backreferences/backreferences_all.json")
+        return super().run()
 
 
 def _begin(app: Sphinx) -> None:
@@ -259,6 +270,7 @@ def _restore(app: Sphinx, exception: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     app.setup_extension("sphinx_gallery.gen_gallery")
+    app.add_directive("minigallery", _MiniGallery, override=True)
     # After sphinx-gallery read its settings (10), before it makes the pages (500).
     app.connect("builder-inited", _begin, priority=100)
     app.connect("builder-inited", _draw_thumbnails, priority=600)

@@ -14,9 +14,6 @@ from npudocs.site.parts import Page
 from npudocs.site.verifies import ITEMS, Verification, claims
 from npudocs.site.words import say
 
-PART = "item-table"
-
-
 def item_table(page: Page) -> dict[str, Any]:
     """The items, each with its scripts: page, title and how it ended on which device."""
     items = [
@@ -43,15 +40,12 @@ def _verifying(env: BuildEnvironment, number: str) -> list[Verification]:
     return [claim for _, claim in sorted(claims(env).items()) if number in claim.items]
 
 
-def _check(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    pages = list(parts.pages(env, PART))
-    for page in pages:
+def _check(app: Sphinx, env: BuildEnvironment) -> None:
+    for page in parts.pages(env, "item-table"):
         for number, item in ITEMS.items():
             if not _verifying(env, number):
                 message = f"no script verifies test item {number} ({item['name']})"
                 problems.report(app, message, location=page)
-    # Written again even where only a script changed.
-    return pages
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -11,12 +11,14 @@ run, so that no catalog can have it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from html import escape
 from typing import Any
 
 from docutils import nodes
+from myst_parser.mdit_to_docutils import base
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -61,6 +63,8 @@ def _check(app: Sphinx) -> None:
     if not translating(app):
         return
     device = app.config.execute_device
+    # MyST asks docutils for the same settings at each text that is translated.
+    base.get_default_settings = functools.cache(base.get_default_settings)
     # Markup may begin and end between Chinese characters, which have no spaces between them.
     app.env.settings["character_level_inline_markup"] = True
     built = gallery.made_on(app) == device.stamp()

@@ -10,6 +10,7 @@ import logging
 import re
 from typing import Any
 
+import snowballstemmer
 from sphinx.application import Sphinx
 from sphinx.search.zh import SearchChinese
 
@@ -53,7 +54,8 @@ class Chinese(SearchChinese):
         except ImportError:
             problems.stop("the Chinese search needs jieba: pip install -r docs/requirements.txt")
         jieba.setLogLevel(logging.WARNING)
-        super().init(options)
+        # Not Sphinx's init, which has jieba read its own dictionary a second time.
+        self.stemmer = snowballstemmer.stemmer("english")
         for term in terms.load(words.LOCALES / "zh_CN" / terms.NAME):
             for word in (word for one in term.chinese for word in _HAN.findall(one)):
                 jieba.add_word(word)

@@ -131,7 +131,7 @@ sweep-rerun: $(SETUP)
 # Nothing is executed for this; pages that the build writes have no text of their own.
 catalogs: $(SETUP)
 	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=operators/families/* build/gettext
-	$(PYTHON) -m babel.messages.frontend -q extract -F npudocs/site/translations/babel.cfg --ignore-dirs ".* build" \
+	$(PYTHON) -m babel.messages.frontend -q extract -F locales/babel.cfg --ignore-dirs ".* build" \
 		--no-default-keywords -k say -k say_number:1,2 -o build/gettext/npudocs.pot .
 
 gettext: catalogs

@@ -1,6 +1,6 @@
 """``gaps``: which public names of PyTorch have no entry on the published pages.
 
-The public names are data, `native_names.json`, taken from PyTorch's own documentation of each version. An
+The public names are data, ``evidence/native_names.json``, taken from PyTorch's own documentation of each version. An
 entry is told by the native page that it links to, because its heading often has a shorter name.
 """
 
@@ -11,9 +11,10 @@ import json
 import re
 from pathlib import Path
 
+from npudocs import evidence
 from npudocs.upstream import page
 
-NAMES = Path(__file__).with_name("native_names.json")
+NAMES = evidence.FOLDER / "native_names.json"
 _LINK = re.compile(r"^\*\*原生文档\*\*：\[[^\]]*\]\(\S+?/([\w.]+)\.html(?:#([\w.]+))?\)")
 
 

@@ -1,7 +1,7 @@
 """``report``: the task's results report in Chinese and English, from one set of data.
 
 Chip records, software records and claims are named apart in every cell and never merged. The prose is in
-`templates/`, what both languages share is in `report.json` and `evidence/upstream_tests.json`.
+`templates/`, the facts are in ``evidence/task_report.json`` and ``evidence/upstream_tests.json``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from npudocs.evidence import PRODUCTS, VERSIONS, Claim, Entry, Record, disagreem
 from npudocs.evidence.task import ITEMS
 from npudocs.upstream.apis import APIS
 
-HERE = Path(__file__).parent
+TEMPLATES = Path(__file__).with_name("templates")
 LANGUAGES = ("zh", "en")
 PAGE = "published page"
 
@@ -38,7 +38,7 @@ def write(output: Path, folder: Path = evidence.FOLDER) -> list[Path]:
 def render(data: dict[str, Any], language: str) -> str:
     """Return the report in one language."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -48,19 +48,19 @@ def render(data: dict[str, Any], language: str) -> str:
     # Text that stays within one cell of a table.
     environment.filters["cell"] = lambda text: re.sub(r"\s*\n\s*", " ", text).replace("|", r"\|")
     environment.filters["say"] = lambda word: data["words"][word][language]
-    template = environment.get_template(f"report.{language}.md.j2")
+    template = environment.get_template("report.md.j2")
     return template.render(**data, language=language)
 
 
 def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
     """Return everything the reports say, without a language."""
-    shared = _load("report.json")
+    shared = _load("task_report.json")
     newest = {(r.kind, r.version, r.where["soc"]): r for r in records}
     current = [record for record in records if record in newest.values()]
     return {
         "words": shared["words"],
         "corrections": shared["corrections"],
-        "inventory": _load(evidence.FOLDER / "upstream_tests.json")["report"],
+        "inventory": _load("upstream_tests.json")["report"],
         "products": PRODUCTS,
         "items": [
             {
@@ -155,4 +155,4 @@ def _environment(record: Record) -> dict[str, Any]:
 
 
 def _load(name: str) -> dict[str, Any]:
-    return json.loads((HERE / name).read_text(encoding="utf-8"))
+    return json.loads((evidence.FOLDER / name).read_text(encoding="utf-8"))

@@ -21,7 +21,7 @@ from sphinx.environment import BuildEnvironment
 
 from npudocs.execute import blocks, problems
 from npudocs.site import parts
-from npudocs.site.deviation_data import NAME, STATUSES, Deviation
+from npudocs.site.deviation_data import NAME, STATUSES, Deviation, explains
 from npudocs.site.operators import data, places
 from npudocs.site.parts import Page
 
@@ -39,7 +39,11 @@ def table(page: Page) -> dict[str, Any]:
         for (name,) in used
     }
     rows = [
-        (one, page.url(homes.get(one.name, ""), places.anchor(one.name)), _cells(page.app, one))
+        (
+            one,
+            page.url(homes.get(one["name"], ""), places.anchor(one["name"])),
+            _cells(page.app, one),
+        )
         for one in data.of(page.app).listed
     ]
     return {"rows": rows}
@@ -49,9 +53,11 @@ def section(page: Page, name: str) -> dict[str, Any]:
     """One deviation, what its section shows, and the operators of the newest sweep that it explains."""
     sweeps = data.of(page.app)
     found = page.app.env.metadata[page.docname].get("deviation_blocks", {})
-    one = next((one for one in sweeps.listed if one.name == name), None)
+    one = next((one for one in sweeps.listed if one["name"] == name), None)
+    sources = one["sources"] + one["family"]["sources"] if one else []
     return {
         "one": one,
+        "sources": ["{repository}, `{path}`: `{name}`".format(**source) for source in sources],
         "anchor": places.anchor(name),
         "shown": found.get(name, ("", "")),
         "cells": _cells(page.app, one) if one else Counter(),
@@ -64,7 +70,9 @@ def _cells(app: Sphinx, one: Deviation) -> Counter[str]:
     """How many cells of the newest sweep a deviation explains, by operator."""
     sweep = data.of(app).default
     cells = sweep.cells.values() if sweep else ()
-    return Counter(c.operator for c in cells if c.status in STATUSES and one.explains(c))
+    return Counter(
+        c.operator for c in cells if c.status in STATUSES and explains(one["explains"], c)
+    )
 
 
 def _read(app: Sphinx, doctree: nodes.document) -> None:
@@ -75,7 +83,7 @@ def _read(app: Sphinx, doctree: nodes.document) -> None:
         (name,) = part["arguments"]
         shown = _shown(part.parent)
         message = ""
-        if name not in {one.name for one in data.of(app).listed}:
+        if name not in {one["name"] for one in data.of(app).listed}:
             message = f"evidence/{NAME} has no deviation {name!r}"
         elif shown is None:
             message = f"the section of {name} has no executed block before {{deviation}}"
@@ -122,8 +130,8 @@ def _check(app: Sphinx, env: BuildEnvironment) -> None:
         return
     listed = Counter(name for used in parts.pages(env, "deviation").values() for (name,) in used)
     for one in data.of(app).listed:
-        if (number := listed[one.name]) != 1:
-            message = f"the deviation {one.name} of evidence/{NAME} has {number} sections, not one"
+        if (number := listed[name := one["name"]]) != 1:
+            message = f"the deviation {name} of evidence/{NAME} has {number} sections, not one"
             problems.report(app, message, location=pages[0])
 
 

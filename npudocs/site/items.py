@@ -14,6 +14,7 @@ from npudocs.site.parts import Page
 from npudocs.site.verifies import ITEMS, Verification, claims
 from npudocs.site.words import say
 
+
 def item_table(page: Page) -> dict[str, Any]:
     """The items, each with its scripts: page, title and how it ended on which device."""
     items = [

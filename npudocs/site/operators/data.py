@@ -120,9 +120,13 @@ class Sweeps:
         deviating = [cell for cell in newest if cell.status in deviation_data.STATUSES]
         self.listed = deviation_data.load(folder)
         for one in self.listed:
-            explained = {cell.operator for cell in deviating if one.explains(cell)}
-            for name in sorted(explained | {one.operator}):
-                self.deviations.setdefault(name, []).append(one.name)
+            explained = {
+                cell.operator
+                for cell in deviating
+                if deviation_data.explains(one["explains"], cell)
+            }
+            for name in sorted(explained | {one["operator"]}):
+                self.deviations.setdefault(name, []).append(one["name"])
 
     @property
     def default(self) -> Sweep | None:

@@ -45,6 +45,8 @@ STATUSES = {
     "same": "value and tangent equal the CPU's",
     "both refuse": "the CPU and the NPU both raise an error",
 }
+# A tensor of zeros without memory: it goes through the host's kernel, which computes nothing.
+NOT_COMPUTED = {"aten::_efficientzerotensor"}
 # A unit that died has one cell for all forms.
 _PLACES = {name: number for number, name in enumerate((*FORMS, "all"))}
 # CANN's milliseconds make one message many.

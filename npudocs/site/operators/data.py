@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 import weakref
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -22,14 +21,6 @@ from npudocs.site.words import say
 Key = tuple[str, str, str]  # operator, form, dtype
 DEFAULT_DTYPE = "float32"
 _builds: weakref.WeakKeyDictionary[Sphinx, Sweeps] = weakref.WeakKeyDictionary()
-
-
-class Change(NamedTuple):
-    """A status that is another one in a later version."""
-
-    before: str
-    after: str
-    key: Key
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,11 +94,8 @@ class Sweeps:
     """All records of a project that count: the newest of a kind, version and product."""
 
     def __init__(self, folder: Path) -> None:
-        newest: dict[tuple[str, str, str], Sweep] = {}
-        for sweep in sorted(
-            map(Sweep, evidence.sweeps(folder)), key=lambda one: one.made["started"]
-        ):
-            newest[sweep.kind, sweep.version, sweep.product] = sweep
+        made = sorted(evidence.sweeps(folder), key=lambda one: one["started"])
+        newest = {(one.kind, one.version, one.product): one for one in map(Sweep, made)}
         self.all = sorted(newest.values(), key=_order)
         self.families = {
             name: entry["family"]
@@ -116,8 +104,8 @@ class Sweeps:
         }
         self.operators = sorted(self.families, key=lambda name: (name.lower(), name))
         self.deviations: dict[str, list[str]] = {}
-        newest = [cell for sweep in self.all[-1:] for cell in sweep.cells.values()]
-        deviating = [cell for cell in newest if cell.status in deviation_data.STATUSES]
+        cells = self.all[-1].cells.values() if self.all else ()
+        deviating = [cell for cell in cells if cell.status in deviation_data.STATUSES]
         self.listed = deviation_data.load(folder)
         for one in self.listed:
             explained = {
@@ -131,13 +119,7 @@ class Sweeps:
     @property
     def default(self) -> Sweep | None:
         """The record that a reader sees first: of the newest version, the first product."""
-        if not self.all:
-            return None
-        newest = self.all[-1].version
-        return min(
-            (sweep for sweep in self.all if sweep.version == newest),
-            key=lambda one: (evidence.PRODUCTS.index(one.product), one.kind),
-        )
+        return next((one for one in self.all if one.version == self.all[-1].version), None)
 
     @property
     def dtypes(self) -> list[str]:
@@ -148,36 +130,10 @@ class Sweeps:
         """The dtype of a record that a reader sees first."""
         return DEFAULT_DTYPE if DEFAULT_DTYPE in sweep.dtypes else next(iter(sweep.dtypes), "")
 
-    def pairs(self) -> list[tuple[Sweep, Sweep]]:
-        """A version and the next one that was recorded, of the same kind and product."""
-        found = []
-        for kind, product in dict.fromkeys((one.kind, one.product) for one in self.all):
-            row = [one for one in self.all if (one.kind, one.product) == (kind, product)]
-            found += list(itertools.pairwise(row))
-        return sorted(found, key=lambda pair: _order(pair[1]))
-
-
-def changes(before: Sweep, after: Sweep) -> list[Change]:
-    """The cells that both records have, and that have another status; in the order of operators."""
-    found = []
-    for cell in after.cells.values():
-        key = (cell.operator, cell.form, cell.dtype)
-        then = before.status(*key)
-        if then and then != cell.status:
-            found.append(Change(then, cell.status, key))
-    return found
-
 
 def _order(sweep: Sweep) -> tuple[Any, ...]:
     version = tuple(int(part) for part in sweep.version.split("."))
     return (version, evidence.PRODUCTS.index(sweep.product), sweep.kind)
-
-
-def not_computed() -> frozenset[str]:
-    """Operators that fall back without anything to compute."""
-    from npudocs.sweep.fallback import NOT_COMPUTED
-
-    return frozenset(NOT_COMPUTED)
 
 
 def of(app: Sphinx) -> Sweeps:

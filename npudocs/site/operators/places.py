@@ -34,13 +34,12 @@ def pages(sweeps: Sweeps) -> dict[str, list[str]]:
     return found
 
 
-def title(sweeps: Sweeps, home: str, name: str) -> str:
-    """Return the title of the page of this operator."""
-    family = sweeps.families[name]
+def title(sweeps: Sweeps, home: str) -> str:
+    """Return the title of a page."""
+    family = sweeps.families[pages(sweeps)[home][0]]
     part = home.removeprefix(f"{FOLDER}/{family.replace('.', '-')}").lstrip("-")
-    return say("Operators: {family}").format(
-        family=f"{family}, {part}" if family in LARGE else family
-    )
+    shown = f"{family}, {part}" if family in LARGE else family
+    return say("Operators: {family}").format(family=shown)
 
 
 def anchor(deviation: str) -> str:

@@ -89,7 +89,7 @@ def _section(sweeps: Sweeps, name: str, explained: dict[str, tuple[str, str]]) -
         "name": name,
         "shown": shown,
         "explained": [
-            explained[one] for one in sweeps.deviations.get(name, []) if one in explained
+            link for one, link in explained.items() if one in sweeps.deviations.get(name, [])
         ],
         "dtypes": dtypes,
         "grid": {form: row for form, row in grid.items() if any(row)},

@@ -32,11 +32,6 @@ class Term:
         spelled = "|".join(re.escape(one).replace(r"\ ", r"\s+") for one in self.english)
         return re.compile(rf"(?<![\w.-])(?:{spelled})(?:s|es)?(?![\w-])", re.IGNORECASE)
 
-    def missing(self, original: str, translation: str) -> bool:
-        """Whether the original has the term and the translation has it not."""
-        found = self.pattern.search(original)
-        return bool(found) and not any(one in translation for one in self.chinese)
-
 
 def load(path: Path) -> list[Term]:
     """The terms of a file; raises ValueError, naming the line, where one is malformed."""
@@ -65,5 +60,7 @@ def problems(terms: Iterable[Term], original: str, translation: str) -> list[str
     return [
         f"the term {term.english[0]!r} is {' or '.join(term.chinese)} in {NAME}"
         for term in terms
-        if term.strict and term.missing(original, translation)
+        if term.strict
+        and term.pattern.search(original)
+        and not any(one in translation for one in term.chinese)
     ]

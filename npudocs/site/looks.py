@@ -34,26 +34,6 @@ VERSIONS, VERSIONS_SCRIPT = "versions.json", "versions.js"
 MADE = (f"{places.FOLDER}/",)
 
 
-def theme_options(title: str) -> dict[str, Any]:
-    """Return ``html_theme_options``."""
-    return {
-        "logo": {"text": title},
-        "navbar_align": "left",
-        "header_links_before_dropdown": 7,
-        "navbar_persistent": ["search-button"],
-        "navbar_end": ["version-switch", "language-switch", "theme-switcher"],
-        "secondary_sidebar_items": ["page-toc", "edit-page"],
-        "show_prev_next": True,
-        "footer_start": ["copyright"],
-        "footer_end": [],
-    }
-
-
-def context() -> dict[str, Any]:
-    """Return ``html_context``: the color mode follows the reader's system until the reader chooses."""
-    return {"default_mode": "auto"}
-
-
 def edit_address(app: Sphinx, docname: str) -> str:
     """Return where a page is edited, or an empty text.
 

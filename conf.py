@@ -14,7 +14,13 @@ author = "the npudocs authors"
 copyright = f"2026, {author}"
 version = release = __version__
 
-extensions = ["myst_parser", "sphinx_design", "sphinx_copybutton", "npudocs"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.intersphinx",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "npudocs",
+]
 # A fence says what it is; nothing is taken for Python by default.
 highlight_language = "none"
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -26,7 +32,8 @@ copybutton_prompt_is_regexp = True
 suppress_warnings = ["sphinx_gallery.space_in_filename"]
 # Python's own names, in a signature of torch.
 nitpick_ignore = [("py:class", f"collections.abc.{name}") for name in ("Callable", "Sequence")]
-npudocs_inventories = {"torch": ("https://docs.pytorch.org/docs/2.13/", "inventory.txt")}
+# The objects of torch that pages link to, NAME ROLE PAGE a line: no network is needed.
+intersphinx_mapping = {"torch": ("https://docs.pytorch.org/docs/2.13/", "inventory.txt")}
 # How pages and scripts are executed: npudocs/execute/session.py says what each of these is.
 execute_state = "npudocs.site.state"
 execute_about = "npudocs.site.verifies.about"
@@ -50,6 +57,8 @@ html_static_path = ["docs/_static"]
 html_css_files = ["npudocs.css", "site.css"]
 html_favicon = "docs/_static/favicon.svg"
 html_math_renderer = "mathml"
+# The schemas of the data files.
+html_extra_path = ["docs/extra"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {

@@ -5,6 +5,7 @@ Each module is one concern with its own ``setup``; this one only loads them.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,19 +15,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 MODULES = (
-    "npudocs.execute",
-    "npudocs.site.device",
+    "npudocs.site.state",
     "npudocs.site.languages",
     "npudocs.site.search_zh",
-    "npudocs.site.inventory",
     "npudocs.site.mathml",
     "npudocs.site.verifies",
-    "npudocs.site.items",
     "npudocs.site.signatures",
     "npudocs.site.cells",
     "npudocs.site.parts",
     "npudocs.site.support",
-    "npudocs.site.support_data",
     "npudocs.site.deviations",
     "npudocs.site.operators.table",
     "npudocs.site.operators.pages",
@@ -40,6 +37,7 @@ MODULES = (
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Load every part of the extension."""
+    app.setup_extension("npudocs.execute")
     for module in MODULES:
-        app.setup_extension(module)
-    return {"version": __version__}
+        import_module(module).setup(app)
+    return {"version": __version__, "env_version": 1}

@@ -10,7 +10,6 @@ from tinyproject import OFF, SILICON, SOFTWARE, Project
 
 from npudocs import device
 from npudocs.device import Device, DeviceError
-from npudocs.site import device as device_of_the_build
 
 
 @pytest.fixture
@@ -158,7 +157,7 @@ def test_build_without_a_device_ends_with_one_message(
     def nothing() -> Device:
         raise DeviceError("what to do")
 
-    monkeypatch.setattr(device_of_the_build, "describe", nothing)
+    monkeypatch.setattr(device, "describe", nothing)
     conf = project.root / "conf.py"
     conf.write_text(conf.read_text().replace("execute_device =", "unused ="))
     result = project.build()

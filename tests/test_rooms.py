@@ -128,7 +128,7 @@ def test_a_module_is_not_named_as_a_function_beside_it() -> None:
         ),
         ("npudocs/execute/one.py", "from ..site.words import say", "npudocs.site"),
         ("npudocs/evidence/one.py", "from docutils import nodes", "docutils"),
-        ("npudocs/sweep/deep/one.py", "from npudocs.site import device", "npudocs.site"),
+        ("npudocs/sweep/deep/one.py", "from npudocs.site import state", "npudocs.site"),
         ("npudocs/upstream/one.py", "from npudocs.sweep import records", "npudocs.sweep"),
         ("npudocs/device.py", "import sphinx.application", "sphinx"),
         ("softnpu/one.py", "import npudocs", "npudocs"),

@@ -21,16 +21,24 @@ execute_state = "tinystate"
 execute_about = "npudocs.site.verifies.about"
 execute_say = "npudocs.site.words.say"
 execute_tests = ["tests/test_*.py"]
-extensions = ["myst_parser", "npudocs"]
+extensions = ["myst_parser", "sphinx.ext.intersphinx", "npudocs"]
 html_theme = "basic"
 html_math_renderer = "mathml"
 highlight_language = "none"
 sphinx_gallery_conf = scripts.configuration(doc_module=("torch", "torch_npu"), prefer_full_module={{"torch"}})
-npudocs_inventories = {{"torch": ("https://docs.example/", "inventory.txt")}}
+intersphinx_mapping = {{"torch": ("https://docs.example/", "inventory.txt")}}
+html_extra_path = ["{extra}"]
 """
 SOFTWARE = "'software', 'softnpu', 'Ascend910B1', '2.13.0', '2.13.0', '', 'f00', '3.11.7'"
 SILICON = "'silicon', 'Ascend910B1', 'Ascend910B1', '2.13.0', '2.13.0', '9.1.0', '', '3.11.7'"
 OFF = "'off'"
+EXTRA = Path(__file__).parents[1] / "docs" / "extra"
+INVENTORY = """\
+# Sphinx inventory version 1
+# Project: torch
+# Version: 2.13
+torch.Tensor class tensors.html
+"""
 
 SCRIPT = '''
 """
@@ -62,7 +70,7 @@ class Project:
     def __init__(self, root: Path, capfd: pytest.CaptureFixture[str]) -> None:
         self.root, self.capfd = root, capfd
         self.device(SOFTWARE)
-        self.write("docs/inventory.txt", "py:class torch.Tensor tensors.html#$\n")
+        self.write("docs/inventory.txt", INVENTORY)
         self.write("examples/GALLERY_HEADER.rst", "Gallery\n=======\n")
         self.write("docs/about.md", "# About\n")
         self.write("docs/index.md", "# Home\n\n```{toctree}\n:glob:\n*\ngallery/index\n```\n")
@@ -76,7 +84,7 @@ class Project:
 
     def device(self, arguments: str) -> None:
         """Say what executes the pages from now on."""
-        self.write("conf.py", CONF.format(device=arguments))
+        self.write("conf.py", CONF.format(device=arguments, extra=EXTRA))
 
     def page(self, text: str) -> None:
         """Write docs/page.md; its text begins in line 3."""

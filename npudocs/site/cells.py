@@ -6,7 +6,6 @@ import re
 import weakref
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -31,16 +30,17 @@ def of(app: Sphinx) -> Evidence:
     return _builds[app]
 
 
-def _look_at_checks(app: Sphinx, env: BuildEnvironment) -> list[str]:
+def _look_at_checks(app: Sphinx, env: BuildEnvironment) -> None:
     """Tell the evidence what the checks are now, when all pages are read."""
     found = of(app)
     pages = {}
     for check in {entry.check for record in found.records for entry in record.entries}:
         docname = env.path2doc(str(found.root / check))
         if docname in env.found_docs:
-            pages[check] = blocks.digest(blocks.collect(env.get_doctree(docname))[0])
+            # A page that has no blocks left is there, and has changed.
+            page = blocks.of(env).get(docname)
+            pages[check] = page.digest if page else ""
     found.digests = evidence.current_digests(found.root, found.records, pages)
-    return []
 
 
 def stale_words(found: Evidence, record: Record, entry: Entry) -> str:
@@ -67,9 +67,8 @@ def spread(pairs: Iterable[tuple[str, str]], on: str = "on") -> str:
     )
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     # Relative to conf.py. Its content is looked at by npudocs.site.parts, which draws pages again.
     app.add_config_value("npudocs_evidence", "evidence", "env", types=frozenset({str}))
     # Before others ask.
     app.connect("env-updated", _look_at_checks, priority=100)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

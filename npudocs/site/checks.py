@@ -13,10 +13,10 @@ from typing import Any
 
 from npudocs import evidence
 from npudocs.evidence import Entry, Evidence, Mark, Record
+from npudocs.evidence.task import ITEMS
 from npudocs.execute import problems
 from npudocs.site import cells, marks
 from npudocs.site.parts import Page
-from npudocs.site.verifies import ITEMS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Column:
 def where(records: list[Record]) -> str:
     """The versions and products of records of one kind, in words."""
     pairs = [(record.version, record.where["product"]) for record in records]
-    return cells.spread(pairs, marks.ON[records[0].kind])
+    return cells.spread(pairs, marks.ON[records[0].kind]) if records else ""
 
 
 def records(page: Page) -> dict[str, Any]:
@@ -78,47 +78,37 @@ def differences(page: Page) -> dict[str, Any]:
     for kind in marks.KINDS:
         current = [record for record in found.current if record.kind == kind]
         total = evidence.by_check(current)
-        groups = evidence.differences(current, explain)
-        never = [ran for ran in total if all(e.outcome != "passed" for _, e in ran)]
+        never = [ran[0][1] for ran in total if all(e.outcome != "passed" for _, e in ran)]
         kinds.append(
             {
                 "kind": kind,
                 "records": current,
-                "where": where(current) if current else "",
+                "where": where(current),
                 "compared": sum(len(ran) > 1 for ran in total),
-                "number": sum(len(group.checks) for group in groups),
-                "groups": [
-                    {
-                        "outcomes": {
-                            outcome: cells.spread(pairs, marks.ON[kind])
-                            for outcome, pairs in sorted(group.outcomes.items())
-                        },
-                        "checks": _by_file(group.checks),
-                        "messages": [(m, ran[0][1].check) for m, ran in group.messages.items()],
-                        "explanation": group.explanation,
-                    }
-                    for group in groups
-                ],
+                "groups": evidence.differences(current, explain),
                 "apart": evidence.changed_between(current),
-                "never": [
-                    {
-                        "checks": _by_file([ran[0][1]]),
-                        "message": evidence.first_line(ran[0][1].message),
-                    }
-                    for ran in never
-                ],
+                "never": never,
             }
         )
-    return {"kinds": kinds}
+    return {
+        "kinds": kinds,
+        "by_file": _by_file,
+        "spread": cells.spread,
+        "first_line": evidence.first_line,
+    }
 
 
 def _by_file(entries: Iterable[Entry]) -> dict[str, list[str]]:
     """The checks by file, with the parts of each."""
     files: dict[str, list[str]] = {}
     for entry in entries:
-        part = " ".join(filter(None, (entry.part, entry.dtype)))
-        files.setdefault(entry.check, []).extend([part] if part else [])
+        files.setdefault(entry.check, []).extend(filter(None, [_part(entry)]))
     return files
+
+
+def _part(entry: Entry) -> str:
+    """The part of a file that a check is, with its dtype."""
+    return f"{entry.part} {entry.dtype}".strip()
 
 
 def checks(page: Page) -> dict[str, Any]:
@@ -138,10 +128,9 @@ def checks(page: Page) -> dict[str, Any]:
             for api, dtype in apis
         ],
         "items": [
-            {"item": item, "name": words["name"]}
-            | _asked(found, columns, lambda e, i=int(item): i in e.items)
-            for item, words in ITEMS.items()
-            if any(int(item) in entry.items for entry in entries)
+            {"item": item, "name": ITEMS[str(item)]["name"]}
+            | _asked(found, columns, lambda e, i=item: i in e.items)
+            for item in sorted({item for entry in entries for item in entry.items})
         ],
         "files": [_file(found, columns, name, ran) for name, ran in by_file.items()],
     }
@@ -162,26 +151,22 @@ def _columns(found: Evidence) -> list[Column]:
 def _asked(
     found: Evidence, columns: list[Column], wanted: Callable[[Entry], bool]
 ) -> dict[str, Any]:
-    files = dict.fromkeys(
-        e.check for column in columns for e in column.records[0].entries if wanted(e)
-    )
-    return {"row": _row(found, columns, wanted), "files": [*files]}
+    """The files with wanted entries, and what each column says of them.
 
-
-def _row(
-    found: Evidence, columns: list[Column], wanted: Callable[[Entry], bool]
-) -> list[tuple[Mark | None, int]]:
-    """The mark of each column, and over how many columns it goes: neighbors that say the same are one."""
-    made = []
+    That is a mark, or None, and over how many columns it goes: neighbors that say the same are one.
+    """
+    marked, files = [], {}
     for column in columns:
         record = column.records[0]
         entries = tuple(entry for entry in record.entries if wanted(entry))
         stale = sum(bool(found.stale(record, entry)) for entry in entries)
-        made.append(Mark(record, entries, stale) if entries else None)
+        marked.append(Mark(record, entries, stale) if entries else None)
+        files |= {entry.check: None for entry in entries}
     runs = itertools.groupby(
-        made, key=lambda mark: mark and (mark.record.kind, mark.counts, mark.stale)
+        marked, lambda mark: mark and (mark.record.kind, mark.counts, mark.stale)
     )
-    return [(listed[0], len(listed)) for _, group in runs if (listed := [*group])]
+    row = [(listed[0], len(listed)) for _, group in runs if (listed := [*group])]
+    return {"row": row, "files": [*files]}
 
 
 def _file(
@@ -192,30 +177,22 @@ def _file(
     stale = {
         cells.stale_words(found, record, entry): None for ran in listed for record, entry in ran
     }
-    parts = [
-        {"name": " ".join(filter(None, (ran[0][1].part, ran[0][1].dtype))), "ended": [*_ended(ran)]}
-        for ran in listed
-    ]
     return {
         "name": name,
         "texts": [*texts.values()],
-        "row": _row(found, columns, lambda entry: entry.check == name),
-        "parts": parts,
+        "parts": [(_part(ran[0][1]), [*_ended(ran)]) for ran in listed],
         "stale": [*filter(None, stale)],
+        **_asked(found, columns, lambda entry: entry.check == name),
     }
 
 
-def _ended(ran: evidence.Ran) -> Iterator[dict[str, Any]]:
-    """How a check ended where; nothing where it passed in every record that has it."""
+def _ended(ran: evidence.Ran) -> Iterator[tuple[Mark, str]]:
+    """How a check ended, and where; nothing where it passed in every record that has it."""
     if all(entry.outcome == "passed" for _, entry in ran):
         return
     groups: dict[tuple[str, str, str], evidence.Ran] = {}
     for record, entry in ran:
         groups.setdefault((record.kind, entry.outcome, entry.message), []).append((record, entry))
-    for (kind, outcome, message), group in groups.items():
+    for group in groups.values():
         record, entry = group[0]
-        verdict = Mark(record, (entry,), 0).verdict
-        places = where([one for one, _ in group])
-        yield {
-            "kind": kind, "verdict": verdict, "outcome": outcome, "where": places, "message": message,
-        }  # fmt: skip
+        yield Mark(record, (entry,), 0), where([one for one, _ in group])

@@ -9,15 +9,15 @@ from npudocs import evidence
 from npudocs.evidence import Claim, Contradiction, Mark
 from npudocs.site import cells, marks
 from npudocs.site.parts import Page
-from npudocs.site.verifies import resolve
+from npudocs.site.signatures import resolve
 from npudocs.site.words import say
 
 
 class Side(NamedTuple):
-    """What one side of a contradiction says, and who it is."""
+    """What one side of a contradiction says, and who it is, or whose claim."""
 
     words: str
-    who: str
+    who: str = ""
     claim: Claim | None = None
 
 
@@ -46,12 +46,12 @@ def contradicting(page: Page) -> dict[str, Any]:
         key = (found.claim.api, found.about, *(side.words for side in sides))
         groups.setdefault(key, []).append((found.claim, sides))
     drawn = [
-        {
-            "api": api,
-            "about": about,
-            "where": _where([claim for claim, _ in group]),
-            "sides": [*zip(*(sides for _, sides in group), strict=True)],
-        }
+        (
+            api,
+            about,
+            _where([claim for claim, _ in group]),
+            zip(*(sides for _, sides in group), strict=True),
+        )
         for (api, about, *_), group in groups.items()
     ]
     return {"groups": drawn}
@@ -79,13 +79,11 @@ def _sides(found: Contradiction) -> list[Side]:
     limits = say("limits `{name}`").format(name=found.name)
     names = ", ".join(f"`{name}`" for name in other)
     real = say("the parameters are {names}").format(names=names)
-    return [
-        Side(limits, found.claim.source["title"], found.claim),
-        Side(real, say("the signature in the installed torch")),
-    ]
+    installed = say("the signature in the installed torch")
+    return [Side(limits, claim=found.claim), Side(real, installed)]
 
 
 def _side(claim: Claim) -> Side:
     named = f" ({', '.join(claim.dtypes)})" if claim.dtypes else ""
     words = f"{marks.SAYS[claim.says]}{named}: {claim.words}"
-    return Side(words, claim.source["title"], claim)
+    return Side(words, claim=claim)

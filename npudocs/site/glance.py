@@ -21,6 +21,9 @@ OPERATORS = "operators/index"
 QUIET = ("same", "both refuse")
 
 
+Number = tuple[int, str, str]  # with its words, and the address of what it counts
+
+
 def glance(page: Page) -> dict[str, Any]:
     """The numbers of the operators, if they were swept, and those of records and pages."""
     boxes = []
@@ -31,25 +34,23 @@ def glance(page: Page) -> dict[str, Any]:
             dtype=dtype, place=f"torch_npu {sweep.version}, {sweep.product}"
         )
         numbers = [*_operators(page.url(OPERATORS), sweep, dtype)]
-        label = say(marks.KINDS[sweep.kind])
-        boxes.append({"kind": sweep.kind, "label": label, "title": title, "numbers": numbers})
-    title = say("Records and pages")
-    boxes.append({"kind": "pages", "label": "", "title": title, "numbers": [*_rest(page)]})
+        boxes.append((sweep.kind, say(marks.KINDS[sweep.kind]), title, numbers))
+    boxes.append(("pages", "", say("Records and pages"), [*_rest(page)]))
     return {"boxes": boxes}
 
 
-def _operators(home: str, sweep: Sweep, dtype: str) -> Iterator[dict[str, Any]]:
+def _operators(home: str, sweep: Sweep, dtype: str) -> Iterator[Number]:
     """All, those without any difference, and how many have which status in any form."""
     worst = [sweep.worst(name, dtype) for name in sweep.made["operators"]]
-    yield _number(sum(status != "" for status in worst), say("operators"), home)
-    yield _number(sum(status in QUIET for status in worst), say("same in every form"), home)
+    yield sum(status != "" for status in worst), say("operators"), home
+    yield sum(status in QUIET for status in worst), say("same in every form"), home
     for status, count in sweep.operators_by_status(dtype).items():
         if status not in QUIET:
             state = table.state({"dtype": dtype, "status": status})
-            yield _number(count, say(status), f"{home}{state}")
+            yield count, say(status), f"{home}{state}"
 
 
-def _rest(page: Page) -> Iterator[dict[str, Any]]:
+def _rest(page: Page) -> Iterator[Number]:
     """How many records and pages there are; only what has a page to lead to."""
     kinds = [record.kind for record in page.evidence.current]
     documented = [name for name in page.app.env.found_docs if name.startswith("api/")]
@@ -60,8 +61,4 @@ def _rest(page: Page) -> Iterator[dict[str, Any]]:
         (len(gallery.scripts(page.app)), say("examples"), f"{gallery.FOLDER}/index"),
     ):
         if page.has(home):
-            yield _number(count, words, page.url(home))
-
-
-def _number(count: int, words: str, address: str) -> dict[str, Any]:
-    return {"count": count, "words": words, "address": address}
+            yield count, words, page.url(home)

@@ -54,6 +54,7 @@ def _load(app: Sphinx, config: Config) -> None:
         config.html_title = words.say(config.html_title)
         if logo := config.html_theme_options.get("logo"):
             config.html_theme_options["logo"] = {**logo, "text": config.html_title}
+        config.html_extra_path = []
         # It shows what the English build has executed.
         config.execute_nothing = True
 

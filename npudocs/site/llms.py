@@ -1,109 +1,76 @@
-"""``llms.txt`` and ``llms-full.txt``: the site for programs that read text, in the form of llmstxt.org.
+"""``llms.txt``: the site for programs that read text, in the form of llmstxt.org.
 
-The first has the title, a summary and a list of the pages with what each begins with. The second has the
-sources of all these pages: Markdown, and the scripts of the gallery. Both are in English.
+It has the title, a summary and a list of the pages with what each begins with, in English.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 
-from npudocs.execute import scripts as gallery
 from npudocs.site import languages
 
-INDEX, FULL = "llms.txt", "llms-full.txt"
-LENGTH = 200
 DATA = {
     "data/support.json": "support by API, version, product and dtype; schema: data/support.schema.json",
     "data/operators.json": "what became of each operator's tangent; schema: data/operators.schema.json",
     "objects.inv": "the names that are documented, for intersphinx",
-    FULL: "the sources of all pages that are listed here, in one file",
 }
 
 
-def pages(app: Sphinx, docname: str) -> list[str]:
-    """The pages below a page, in their order."""
-    found: list[str] = []
-    for child in app.env.toctree_includes.get(docname, []):
-        if child not in found:
-            found += [child, *(page for page in pages(app, child) if page not in found)]
-    return found
+def _keep(app: Sphinx, doctree: nodes.document) -> None:
+    """Keep the first paragraph of a page, as plain text; a long one is cut."""
+    section = next(doctree.findall(nodes.section), doctree)
+    first = next((one for one in section.children if isinstance(one, nodes.paragraph)), None)
+    text = textwrap.shorten(first.astext(), 204, placeholder=" ...") if first else ""
+    app.env.metadata[app.env.docname]["npudocs_beginning"] = text
 
 
-def sections(app: Sphinx) -> dict[str, list[str]]:
-    """The pages by section: those of a folder under its title, the others at the end."""
-    found: dict[str, list[str]] = {}
-    alone: list[str] = []
-    for child in app.env.toctree_includes.get(app.config.root_doc, []):
-        if below := pages(app, child):
-            found[app.env.titles[child].astext()] = [child, *below]
-        else:
-            alone.append(child)
-    return found | ({"Other pages": alone} if alone else {})
+def _below(app: Sphinx, docname: str) -> list[str]:
+    """A page and those below it, in their order."""
+    children = app.env.toctree_includes.get(docname, [])
+    return [docname, *dict.fromkeys(page for child in children for page in _below(app, child))]
 
 
-def index(app: Sphinx) -> str:
-    """The text of ``llms.txt``."""
-    lines = [f"# {app.config.project}", "", f"> {beginning(app, app.config.root_doc)}"]
-    for title, listed in sections(app).items():
-        lines += ["", f"## {title}", ""]
-        lines += [_line(app, page) for page in listed if page in app.env.titles]
-    lines += ["", "## Data", ""]
+def index(app: Sphinx) -> Iterator[str]:
+    """The lines of ``llms.txt``: the pages of a folder stand under its title, the others at the end."""
+    root = app.config.root_doc
+    yield f"# {app.config.project}\n\n> {app.env.metadata[root]['npudocs_beginning']}"
+    listed = [_below(app, child) for child in app.env.toctree_includes.get(root, [])]
+    for pages in listed:
+        if len(pages) > 1:
+            yield from _section(app, app.env.titles[pages[0]].astext(), pages)
+    yield from _section(app, "Other pages", [page for page, *below in listed if not below])
+    yield "\n## Data\n"
     for name, words in DATA.items():
-        if name == FULL or (Path(app.outdir) / name).is_file():
-            lines.append(f"- [{name}]({address(app, name)}): {words}")
-    return "\n".join(lines) + "\n"
+        if (Path(app.outdir) / name).is_file():
+            yield f"- [{name}]({_address(app, name)}): {words}"
 
 
-def address(app: Sphinx, name: str) -> str:
+def _section(app: Sphinx, title: str, pages: Iterable[str]) -> Iterator[str]:
+    yield f"\n## {title}\n"
+    for page in pages:
+        address = _address(app, app.builder.get_target_uri(page))
+        words = app.env.metadata[page]["npudocs_beginning"]
+        yield f"- [{app.env.titles[page].astext()}]({address})" + (f": {words}" if words else "")
+
+
+def _address(app: Sphinx, name: str) -> str:
     """Where something of the site is: in full where the site's own address is known."""
     base = app.config.html_baseurl
     return f"{base.rstrip('/')}/{name}" if base else name
 
 
-def _line(app: Sphinx, page: str) -> str:
-    uri = address(app, app.builder.get_target_uri(page))
-    words = beginning(app, page)
-    return f"- [{app.env.titles[page].astext()}]({uri})" + (f": {words}" if words else "")
-
-
-def beginning(app: Sphinx, page: str) -> str:
-    """The first paragraph of a page, as plain text; a long one is cut."""
-    for section in app.env.get_doctree(page).findall(nodes.section):
-        for node in section.children:
-            if isinstance(node, nodes.paragraph):
-                text = " ".join(node.astext().split())
-                return text if len(text) <= LENGTH else f"{text[:LENGTH].rsplit(' ', 1)[0]} ..."
-        break
-    return ""
-
-
-def full(app: Sphinx) -> Iterator[str]:
-    """The pages of ``llms-full.txt``: a head with the address, and the source."""
-    listed = [page for group in sections(app).values() for page in group]
-    for page in [app.config.root_doc, *listed]:
-        if page not in app.env.titles:
-            continue
-        path = gallery.script_of(app, page) or Path(app.env.doc2path(page))
-        if path.is_file():
-            uri = address(app, app.builder.get_target_uri(page))
-            yield f"=== {uri}\n\n{path.read_text(encoding='utf-8').strip()}\n"
-
-
 def _write(app: Sphinx, exception: Exception | None) -> None:
-    if exception or app.builder.format != "html" or languages.translating(app):
-        return
-    folder = Path(app.outdir)
-    (folder / INDEX).write_text(index(app), encoding="utf-8")
-    (folder / FULL).write_text("\n".join(full(app)), encoding="utf-8")
+    if not exception and app.builder.format == "html" and not languages.translating(app):
+        text = "\n".join(index(app))
+        (Path(app.outdir) / "llms.txt").write_text(f"{text}\n", encoding="utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", _keep)
     # After the data were written, which it lists.
     app.connect("build-finished", _write, priority=800)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

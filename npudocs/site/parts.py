@@ -24,6 +24,7 @@ from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
 from npudocs.evidence import Evidence, short
+from npudocs.execute import scripts
 from npudocs.site import cells, languages, marks
 from npudocs.site.words import say, say_number
 
@@ -72,13 +73,8 @@ class Page:
 
 def code(words: str) -> Markup:
     """Return the text as HTML; what stands between backticks is literal."""
-    parts = [
-        Markup('<code class="docutils literal notranslate">{}</code>').format(part)
-        if number % 2
-        else escape(part)
-        for number, part in enumerate(str(words).split("`"))
-    ]
-    return Markup("").join(parts)
+    literal = r'<code class="docutils literal notranslate">\1</code>'
+    return Markup(re.sub("`([^`]*)`", literal, str(escape(str(words)))))
 
 
 @functools.cache
@@ -91,18 +87,9 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": short}
-    made.globals |= {
-        name: getattr(marks, name) for name in ("CHECKS", "KINDS", "ON", "SAYS", "SIGNS")
-    }
+    made.globals |= {name: value for name, value in vars(marks).items() if name.isupper()}
     made.filters |= {"code": code, "counts": cells.counts_words}
     return made
-
-
-def render(page: Page, name: str, context: Mapping[str, Any]) -> str:
-    """Return the HTML of a part."""
-    html = _templates().get_template(f"{name}.html.j2").render(page=page, **context)
-    # The search index strips tags: words of two blocks must not become one.
-    return _BLOCK_END.sub(r"\g<0>\n", html)
 
 
 class evidence_part(nodes.General, nodes.Element):
@@ -140,9 +127,13 @@ def pages(env: BuildEnvironment, name: str = "") -> dict[str, list[list[str]]]:
 
 
 def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
+    """The pages to write again: all that have a part, where what they are drawn from has changed."""
     if app.builder.format != "html":
         return []
-    digest = cells.of(app).digest()
+    ended = {stem: unit.outcome for stem, unit in scripts.results(app).items()}
+    pages_of = [f"{scripts.FOLDER}/{stem}" for stem in scripts.scripts(app)]
+    said = [(str(env.titles.get(page)), env.metadata[page]) for page in pages_of]
+    digest = repr((cells.of(app).digest(), ended, said))
     if getattr(env, "npudocs_evidence_digest", "") == digest:
         return []
     env.npudocs_evidence_digest = digest
@@ -150,16 +141,19 @@ def _changed(app: Sphinx, env: BuildEnvironment) -> list[str]:
 
 
 def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    page = Page(app, docname)
     for part in list(doctree.findall(evidence_part)):
-        page, name = Page(app, docname), part["name"]
-        html = render(page, name, _contexts[name](page, *part["arguments"]))
+        name = part["name"]
+        context = _contexts[name](page, *part["arguments"])
+        html = _templates().get_template(f"{name}.html.j2").render(page=page, **context)
+        # The search index strips tags: words of two blocks must not become one.
+        html = _BLOCK_END.sub(r"\g<0>\n", html)
         classes = ["no-search"] if name in UNSEARCHED else []
         part.replace_self(nodes.raw("", html, format="html", classes=classes))
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.add_node(evidence_part)
     app.connect("env-updated", _changed)
     # Before other handlers look for links and tables.
     app.connect("doctree-resolved", _fill, priority=400)
-    return {"parallel_read_safe": True, "parallel_write_safe": True, "env_version": 2}

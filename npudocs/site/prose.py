@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -34,8 +34,12 @@ ADVICE = (
 )
 
 
+class not_support(nodes.container):
+    """Words that look like a statement of support, and are none."""
+
+
 class NotSupport(SphinxDirective):
-    """``{not-support}``: words that look like a statement of support, and why they are none."""
+    """``{not-support}``: such words, and why they are none."""
 
     has_content = True
     option_spec: ClassVar = {"reason": directives.unchanged_required}
@@ -44,55 +48,32 @@ class NotSupport(SphinxDirective):
         """Return the content in a container that the rule leaves alone."""
         if not self.options.get("reason", "").strip():
             raise self.error("not-support needs the option :reason:")
-        box = nodes.container(classes=["npudocs-not-support"])
-        box += self.parse_content_to_nodes()
-        return [box]
-
-
-def statement(text: str) -> tuple[str, str] | None:
-    """The product and the word that make a text a statement of support."""
-    product, says = PRODUCT.search(text), SUPPORT.search(text)
-    return (product.group(), says.group()) if product and says else None
+        return [not_support("", *self.parse_content_to_nodes())]
 
 
 def _units(doctree: nodes.document) -> Iterator[tuple[nodes.Element, str]]:
     """The paragraphs, headings and rows of a page, as text."""
+    boxes = [*doctree.findall(nodes.tgroup), *doctree.findall(not_support)]
+    inside = {node for box in boxes for node in box.findall()}
+    excused = {node for box in doctree.findall(not_support) for node in box.findall()}
     for node in doctree.findall(nodes.Element):
-        if isinstance(node, nodes.row):
-            group = _above(node, nodes.tgroup)
-            heads = [] if _above(node, nodes.thead) else [*group.findall(nodes.thead)]
-            yield node, "\n".join(_cells(row) for row in (*heads, node))
-        elif isinstance(node, TEXTS) and not _above(node, nodes.row):
+        if isinstance(node, TEXTS) and node not in inside:
             yield node, node.astext()
-
-
-def _cells(node: nodes.Element) -> str:
-    return "\n".join(entry.astext() for entry in node.findall(nodes.entry))
-
-
-def _above(node: nodes.Node, kind: type[nodes.Element]) -> Any:
-    while node := node.parent:
-        if isinstance(node, kind):
-            return node
-    return None
-
-
-def _excused(node: nodes.Node) -> bool:
-    while node := node.parent:
-        if "npudocs-not-support" in getattr(node, "attributes", {}).get("classes", ()):
-            return True
-    return False
+        elif isinstance(node, nodes.row) and node not in excused:
+            head = node.parent.parent.next_node(nodes.thead)
+            texts = [*(head.findall(nodes.entry) if head else ()), *node.findall(nodes.entry)]
+            yield node, "\n".join(entry.astext() for entry in texts)
 
 
 def _check(app: Sphinx, doctree: nodes.document) -> None:
     for node, text in _units(doctree):
-        if (said := statement(text)) and not _excused(node):
-            words = f"this states support in prose ({said[0]!r} with {said[1]!r}): {ADVICE}"
+        product, says = PRODUCT.search(text), SUPPORT.search(text)
+        if product and says:
+            words = f"this states support in prose ({product[0]!r} with {says[0]!r}): {ADVICE}"
             place = next((n for n in node.findall(nodes.Element) if n.line), node)
             problems.report(app, words, location=place)
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.add_directive("not-support", NotSupport)
     app.connect("doctree-read", _check)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,11 +5,18 @@ The template is ``templates/parts/NAME.html.j2``. See `npudocs.site.parts`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from sphinx.application import Sphinx
 
-from npudocs.site import checks, claims, deviations, glance, items, parts, support, upstream_tests
+from npudocs.site import (
+    checks,
+    claims,
+    deviations,
+    glance,
+    parts,
+    support,
+    upstream_tests,
+    verifies,
+)
 from npudocs.site.operators import changes, data, files, pages, table
 
 PARTS = {
@@ -22,7 +29,7 @@ PARTS = {
     "device": lambda page: {"device": page.app.config.execute_device},
     "differences": checks.differences,
     "glance": glance.glance,
-    "item-table": items.item_table,
+    "item-table": verifies.item_table,
     "operator-changes": changes.changes,
     "operator-counts": table.counts,
     "operator-cpu": changes.cpu,
@@ -41,7 +48,6 @@ PARTS = {
 }
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     for name, context in PARTS.items():
         parts.draw(app, name, context)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

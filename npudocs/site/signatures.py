@@ -1,9 +1,13 @@
-"""A page that documents an API of torch shows the signature the installed torch has."""
+"""What a page says of an API of torch: its name exists, and its signature is the installed torch's.
+
+A translation asks nothing: its pages are those of the English site.
+"""
 
 from __future__ import annotations
 
 import ast
 import inspect
+import pkgutil
 from typing import Any
 
 from docutils import nodes
@@ -11,18 +15,20 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 from npudocs.execute import problems
-from npudocs.site.verifies import resolve
+from npudocs.site import languages, parts
+
+# Of the domain "py".
+KINDS = ("function", "method", "class")
 
 
-def _documented(signature: addnodes.desc_signature) -> str:
-    parameters = signature.next_node(addnodes.desc_parameterlist)
-    if parameters is None:
-        # Sphinx shows the empty parentheses of a function and leaves out those of a class.
-        return "()" if signature.parent["objtype"] == "class" else "(none shown)"
-    listed = ", ".join(it.astext() for it in parameters.findall(addnodes.desc_parameter))
-    returns = signature.next_node(addnodes.desc_returns)
-    # Its text begins with the arrow.
-    return f"({listed})" + (returns.astext() if returns else "")
+def resolve(name: str) -> Any:
+    """Return the object with this full name; raises LookupError where torch has none."""
+    if name.partition(".")[0] not in ("torch", "torch_npu"):
+        raise LookupError(f"{name} is not a name of torch or torch_npu")
+    try:
+        return pkgutil.resolve_name(name)
+    except (ImportError, AttributeError, ValueError):
+        raise LookupError(f"there is no {name}") from None
 
 
 def _same(one: str, other: str) -> bool:
@@ -30,38 +36,43 @@ def _same(one: str, other: str) -> bool:
     try:
         return ast.dump(ast.parse(f"def f{one}: ...")) == ast.dump(ast.parse(f"def f{other}: ..."))
     except SyntaxError:
-        return one == other
+        return False
+
+
+def _problem(signature: addnodes.desc_signature) -> str:
+    """What is wrong with a signature; empty where nothing is."""
+    name = ".".join(filter(None, (signature.get("module"), signature["fullname"])))
+    if signature.parent["objtype"] not in KINDS or not name.startswith("torch."):
+        return ""
+    try:
+        actual = str(inspect.signature(resolve(name)))
+    except LookupError as error:
+        return str(error)
+    except (ValueError, TypeError):
+        return ""  # Written in C: Python has no signature to compare with.
+    shapes = (addnodes.desc_parameterlist, addnodes.desc_returns)
+    shown = "".join(node.astext() for node in signature.children if isinstance(node, shapes))
+    if not shown and signature.parent["objtype"] == "class":
+        shown = "()"  # Sphinx leaves out the empty parentheses of a class.
+    if _same(shown, actual):
+        return ""
+    words = f"the signature of {name} is not the installed torch's"
+    return f"{words}\n  page:  {shown or '(none shown)'}\n  torch: {actual}"
 
 
 def _check(app: Sphinx, doctree: nodes.document) -> None:
+    if languages.translating(app):
+        return
     for signature in doctree.findall(addnodes.desc_signature):
-        if signature.parent["domain"] != "py" or signature.parent["objtype"] not in (
-            "function",
-            "method",
-            "class",
-        ):
-            continue
-        name = ".".join(part for part in (signature.get("module"), signature["fullname"]) if part)
-        if not name.startswith("torch."):
-            continue
-        try:
-            actual = str(inspect.signature(resolve(name)))
-        except LookupError as error:
-            problems.report(app, f"{error}", location=signature)
-        except (ValueError, TypeError):
-            # Written in C: Python has no signature to compare with.
-            continue
-        else:
-            shown = _documented(signature)
-            if not _same(shown, actual):
-                problems.report(
-                    app,
-                    f"the signature of {name} is not the installed torch's\n"
-                    f"  page:  {shown}\n  torch: {actual}",
-                    location=signature,
-                )
+        if problem := _problem(signature):
+            problems.report(app, problem, location=signature)
+    for part in doctree.findall(parts.evidence_part):
+        if part["name"] == "support":
+            try:
+                resolve(*part["arguments"])
+            except LookupError as error:
+                problems.report(app, f"support: {error}", location=part)
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", _check)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

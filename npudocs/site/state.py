@@ -1,8 +1,14 @@
-"""The state of torch that one page or script must not hand on to the next, as `npudocs.execute` asks for it."""
+"""What `npudocs.execute` asks a project for: its device, and the state that one page must not hand on to the next.
+
+A project (or a test) may set ``execute_device`` in its ``conf.py`` itself; who else asks is `npudocs.device`.
+"""
 
 from __future__ import annotations
 
 from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
 
 from npudocs import device
 from npudocs.execute import isolate, problems
@@ -62,3 +68,15 @@ def names() -> dict[str, Any]:
     import torch
 
     return {"torch": torch}
+
+
+def _fill_config(app: Sphinx, config: Config) -> None:
+    if config.execute_device is None:
+        try:
+            config.execute_device = device.describe()
+        except device.DeviceError as error:
+            problems.stop(str(error))
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("config-inited", _fill_config)

@@ -1,12 +1,15 @@
-"""``{support API}``, ``{support-overview}``, ``{support-items}``, ``{support-legend}``: the support tables.
+"""``{support API}``, ``{support-overview}``, ``{support-items}``: the support tables, and ``data/support.json``.
 
 What they show comes from the records and the claims alone. A row is a version and a product, a column a
-dtype; "any" has the checks that are not about one, and the claims that name none.
+dtype; "any" has the checks that are not about one, and the claims that name none. The file says the same cell by
+cell; a cell that is not in it is unknown, and addresses in it are relative to the site.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -14,14 +17,13 @@ from sphinx.environment import BuildEnvironment
 
 from npudocs import evidence
 from npudocs.evidence import Claim, Evidence, Mark, short
-from npudocs.execute import problems
-from npudocs.site import claims, parts
-from npudocs.site.cells import slug
+from npudocs.evidence.task import ITEMS
+from npudocs.site import cells, claims, languages, marks, parts
 from npudocs.site.parts import Page
-from npudocs.site.verifies import ITEMS, resolve
 from npudocs.site.words import say
 
-Ask = Callable[[str, str], tuple[list[Mark], list[Claim]]]  # of a version and a product
+# Of a version and a product.
+Ask = Callable[[str, str], tuple[list[Mark], list[Claim]]]
 
 
 def homes(env: BuildEnvironment) -> dict[str, str]:
@@ -35,7 +37,7 @@ def support(page: Page, api: str) -> dict[str, Any]:
     found = page.evidence
     dtypes = found.dtypes([api])
     said = [claim for claim in found.claims if claim.api == api]
-    rows = _rows(found, _by_dtype(found, api, dtypes))
+    rows = [*_rows(found, _by_dtype(found, api, dtypes))]
     return {"heads": _heads(dtypes), "rows": rows, "quotes": claims.quotes(said)}
 
 
@@ -45,7 +47,7 @@ def overview(page: Page) -> dict[str, Any]:
     dtypes = found.dtypes([*listed])
     rows: list[dict[str, Any]] = []
     for api, home in listed.items():
-        anchor = slug("support", short(api))
+        anchor = cells.slug("support", short(api))
         rows.append({"api": api, "address": page.url(home), "anchor": anchor})
         rows += _rows(found, _by_dtype(found, api, dtypes))
     return {"heads": _heads(dtypes), "rows": rows}
@@ -53,12 +55,8 @@ def overview(page: Page) -> dict[str, Any]:
 
 def items(page: Page) -> dict[str, Any]:
     """The eight test items by version and product."""
-    found = page.evidence
-    columns: dict[str, Ask] = {
-        f"item-{item}": lambda v, p, i=int(item): found.item_cell(i, v, p) for item in ITEMS
-    }
     names = [f"{number} {say(item['name'])}" for number, item in ITEMS.items()]
-    return {"heads": names, "rows": [*_rows(found, columns)]}
+    return {"heads": names, "rows": [*_rows(page.evidence, _by_item(page.evidence))]}
 
 
 def _heads(dtypes: list[str]) -> list[str]:
@@ -68,35 +66,97 @@ def _heads(dtypes: list[str]) -> list[str]:
 def _by_dtype(found: Evidence, api: str, dtypes: list[str]) -> dict[str, Ask]:
     """The columns of an API: the anchor of each, and what is asked."""
     return {
-        slug("cell", short(api), dtype or "any"): (
+        cells.slug("cell", short(api), dtype or "any"): (
             lambda v, p, d=dtype: found.api_cell(api, v, p, d)
         )
         for dtype in dtypes
     }
 
 
-def _rows(found: Evidence, columns: dict[str, Ask]) -> Iterator[dict[str, Any]]:
+def _by_item(found: Evidence) -> dict[str, Ask]:
+    """The columns of the test items."""
+    return {f"item-{item}": lambda v, p, i=int(item): found.item_cell(i, v, p) for item in ITEMS}
+
+
+def _rows(found: Evidence, columns: Mapping[str, Ask]) -> Iterator[dict[str, Any]]:
     """A row for each version and product; the first of a version has a line above it."""
     for version in found.versions:
         for product in evidence.PRODUCTS:
-            cells = []
+            made = []
             for anchor, ask in columns.items():
-                made, said = ask(version, product)
-                cells.append({"marks": made, "claims": said, "anchor": anchor})
+                drawn, said = ask(version, product)
+                made.append({"marks": drawn, "claims": said, "anchor": anchor})
             first = product == evidence.PRODUCTS[0]
-            yield {"version": version, "product": product, "first": first, "cells": cells}
+            yield {"version": version, "product": product, "first": first, "cells": made}
 
 
-def _check(app: Sphinx, env: BuildEnvironment) -> list[str]:
-    for page, listed in parts.pages(env, "support").items():
-        for used in listed:
-            try:
-                resolve(used[0])
-            except LookupError as error:
-                problems.report(app, f"support: {error}", location=page)
-    return []
+def content(app: Sphinx) -> dict[str, Any]:
+    """All that the tables say, as ``data/support.json`` has it."""
+    found, listed = cells.of(app), homes(app.env)
+    dtypes = found.dtypes([*listed])
+    address = app.builder.get_target_uri
+    apis = []
+    for api, page in listed.items():
+        columns = _columns(_rows(found, _by_dtype(found, api, dtypes)))
+        known = [
+            cell | {"dtype": dtype}
+            for dtype, column in zip(dtypes, columns, strict=True)
+            for cell in column
+        ]
+        apis.append({"api": api, "page": address(page), "cells": known})
+    columns = _columns(_rows(found, _by_item(found)))
+    fields = ("name", "kind", "version", "started", "commit", "where")
+    return {
+        "schema": 1,
+        "versions": found.versions,
+        "products": [*evidence.PRODUCTS],
+        "records": [
+            {name: getattr(record, name) for name in fields}
+            | {"page": f"{address(marks.CHECKS)}#{cells.slug('record', record.name)}"}
+            for record in found.current
+        ],
+        "apis": apis,
+        "items": [
+            {"item": int(item), **words, "cells": column}
+            for (item, words), column in zip(ITEMS.items(), columns, strict=True)
+        ],
+    }
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
-    app.connect("env-updated", _check)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+def _columns(rows: Iterator[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The cells of each column; those that are unknown are left out."""
+    drawn = [[_cell(row, cell) for cell in row["cells"]] for row in rows]
+    return [[cell for cell in column if cell] for column in zip(*drawn, strict=True)]
+
+
+def _cell(row: dict[str, Any], cell: dict[str, Any]) -> dict[str, Any] | None:
+    if not cell["marks"] and not cell["claims"]:
+        return None
+    records = [
+        {
+            "record": mark.record.name,
+            "kind": mark.record.kind,
+            "outcome": mark.verdict,
+            "counts": mark.counts,
+            "stale": mark.stale,
+        }
+        for mark in cell["marks"]
+    ]
+    said = [
+        {"says": claim.says, "words": claim.words, "source": claim.source["title"]}
+        for claim in cell["claims"]
+    ]
+    place = {"version": row["version"], "product": row["product"]}
+    return place | {"records": records, "claims": said}
+
+
+def _write(app: Sphinx, exception: Exception | None) -> None:
+    if not exception and app.builder.format == "html" and not languages.translating(app):
+        path = Path(app.outdir) / "data" / "support.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(content(app), ensure_ascii=False, separators=(",", ":"))
+        path.write_text(f"{text}\n", encoding="utf-8")
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("build-finished", _write)

@@ -104,7 +104,7 @@ def test_unknown_api_is_an_error(site: Project) -> None:
     site.page("```{support} torch.no_such\n```\n")
     result = site.build()
     assert result.code != 0
-    assert "docs/page.md: ERROR: support: there is no torch.no_such" in result.output
+    assert "docs/page.md:3: ERROR: support: there is no torch.no_such" in result.output
 
 
 def test_without_records_the_tables_are_empty(site: Project) -> None:

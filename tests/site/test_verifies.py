@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tinyproject import Project
-
-from npudocs.site import inventory
+from tinyproject import INVENTORY, Project
 
 
-def test_claims_are_shown_and_written(project: Project) -> None:
+def test_claims_are_shown_and_kept_with_the_results(project: Project) -> None:
     project.script("one", items="3, 5")
     result = project.build()
     assert result.code == 0, result.output
@@ -16,18 +14,8 @@ def test_claims_are_shown_and_written(project: Project) -> None:
     assert "This example verifies" in page
     assert "Test item 3, device kept" in page
     assert 'href="https://docs.example/tensors.html#torch.Tensor"' in page
-    assert project.json("html/verifies.json")["scripts"] == [
-        {
-            "script": "examples/one.py",
-            "page": "gallery/one",
-            "apis": ["torch.Tensor"],
-            "items": ["3", "5"],
-        }
-    ]
-    (project.root / "examples/one.py").unlink()
-    project.script("two")
-    project.build()
-    assert [s["page"] for s in project.json("html/verifies.json")["scripts"]] == ["gallery/two"]
+    unit = project.units()["examples/one.py"]
+    assert unit["about"] == {"apis": ["torch.Tensor"], "items": [3, 5]}
 
 
 @pytest.mark.parametrize(
@@ -118,9 +106,22 @@ def test_link_without_target_fails_and_listed_one_works(project: Project) -> Non
     assert "target not found: torch.Tensr" in result.output
 
 
-def test_malformed_inventory_line_is_named() -> None:
-    with pytest.raises(inventory.ConfigError, match="line 2: expected 'ROLE NAME PATH'"):
-        inventory.encode("x", "# head\npy:class torch.Tensor\n")
+def test_malformed_inventory_is_an_error(project: Project) -> None:
+    project.write("docs/inventory.txt", INVENTORY + "torch.no_role\n")
+    project.page("{py:class}`torch.Tensor`\n")
+    result = project.build()
+    assert result.code != 0
+    assert "inventory.txt" in result.output and "not enough values" in result.output
+
+
+def test_a_name_of_torch_leads_to_its_own_page(project: Project) -> None:
+    project.write(
+        "docs/inventory.txt", f"{INVENTORY}torch.no_grad class generated/torch.no_grad.html\n"
+    )
+    project.page("{py:class}`torch.no_grad`\n")
+    assert project.build().code == 0
+    address = "https://docs.example/generated/torch.no_grad.html#torch.no_grad"
+    assert f'href="{address}"' in project.read("html/page.html")
 
 
 def test_formulas_need_no_script(project: Project) -> None:

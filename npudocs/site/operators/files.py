@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ from npudocs.site.parts import Page
 
 FOLDER = "data"
 VIEWS = "operators.js"
-SCHEMA = Path(__file__).parents[1] / "operators.schema.json"
 COLUMNS = (
     "operator", "family", "form", "dtype", "torch_npu", "product", "kind",
     "status", "samples", "fallback", "message", "call",
@@ -105,8 +103,8 @@ def _write(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html" or languages.translating(app):
         return
     folder = Path(app.outdir) / FOLDER
-    for path in folder.glob("operators.*"):
-        path.unlink()
+    for ending in ("json", "js", "csv"):
+        (folder / f"operators.{ending}").unlink(missing_ok=True)
     sweeps = data.of(app)
     if not sweeps.all:
         return
@@ -119,7 +117,6 @@ def _write(app: Sphinx, exception: Exception | None) -> None:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         writer.writerows(rows(sweeps))
-    shutil.copyfile(SCHEMA, folder / SCHEMA.name)
 
 
 def downloads(page: Page) -> dict[str, Any]:

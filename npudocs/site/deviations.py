@@ -51,9 +51,8 @@ def table(page: Page) -> dict[str, Any]:
 
 def section(page: Page, name: str) -> dict[str, Any]:
     """One deviation, what its section shows, and the operators of the newest sweep that it explains."""
-    sweeps = data.of(page.app)
     found = page.app.env.metadata[page.docname].get("deviation_blocks", {})
-    one = next((one for one in sweeps.listed if one["name"] == name), None)
+    one = next((one for one in page.sweeps.listed if one["name"] == name), None)
     sources = one["sources"] + one["family"]["sources"] if one else []
     return {
         "one": one,
@@ -61,8 +60,6 @@ def section(page: Page, name: str) -> dict[str, Any]:
         "anchor": places.anchor(name),
         "shown": found.get(name, ("", "")),
         "cells": _cells(page.app, one) if one else Counter(),
-        "sweep": sweeps.default,
-        "address": places.addresses(page, sweeps),
     }
 
 
@@ -135,7 +132,6 @@ def _check(app: Sphinx, env: BuildEnvironment) -> None:
             problems.report(app, message, location=pages[0])
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", _read)
     app.connect("env-updated", _check)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

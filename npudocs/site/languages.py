@@ -15,7 +15,6 @@ import functools
 import hashlib
 import re
 from html import escape
-from typing import Any
 
 from docutils import nodes
 from myst_parser.mdit_to_docutils import base
@@ -122,7 +121,7 @@ def _introduction(app: Sphinx, page: str) -> str:
     return ""
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     # What the site has; the first is English.
     app.add_config_value("npudocs_languages", [*NAMES], "html", types=frozenset({list}))
     app.add_config_value("npudocs_words", "", "env", types=frozenset({str}))
@@ -130,4 +129,3 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", _load, priority=550)
     app.connect("builder-inited", _check, priority=60)
     app.connect("doctree-resolved", _translate)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

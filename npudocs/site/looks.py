@@ -115,7 +115,7 @@ def _write_versions(app: Sphinx, error: Exception | None) -> None:
         (Path(app.outdir) / VERSIONS).write_text(f"{text}\n", encoding="utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.add_config_value("npudocs_repository", "", "html", types=frozenset({str}))
     app.setup_extension("notfound.extension")
     # Its tags need absolute addresses.
@@ -127,4 +127,3 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", _write_versions)
     if "html_static_path" in app.config and app.config.html_static_path:
         app.add_js_file(VERSIONS_SCRIPT, loading_method="defer")
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

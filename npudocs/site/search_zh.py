@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Any
 
 import snowballstemmer
 from sphinx.application import Sphinx
@@ -61,7 +60,6 @@ class Chinese(SearchChinese):
                 jieba.add_word(word)
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     if app.config.language == "zh_CN":
         app.add_search_language(Chinese)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

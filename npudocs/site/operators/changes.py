@@ -6,7 +6,6 @@ from typing import Any
 
 from npudocs import evidence
 from npudocs.evidence.sweep_records import STATUSES
-from npudocs.site.operators import data, places
 from npudocs.site.operators.data import Sweep
 from npudocs.site.parts import Page
 from npudocs.site.words import say
@@ -14,10 +13,10 @@ from npudocs.site.words import say
 
 def changes(page: Page) -> dict[str, Any]:
     """From each version to the next one that was recorded; products with the same changes are one."""
-    sweeps = data.of(page.app)
+    sweeps = page.sweeps.all
     steps: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     earlier: dict[tuple[str, str], Sweep] = {}
-    for after in sweeps.all:
+    for after in sweeps:
         before = earlier.get((after.kind, after.product))
         earlier[after.kind, after.product] = after
         if before:
@@ -26,10 +25,8 @@ def changes(page: Page) -> dict[str, Any]:
             same = repr([after.kind, *(found[name] for name in ("rows", "new", "gone"))])
             groups.setdefault(same, found)["products"].append(after.product)
     return {
-        "sweeps": sweeps,
         "steps": {step: groups.values() for step, groups in steps.items()},
-        "missing": [v for v in evidence.VERSIONS if v not in {one.version for one in sweeps.all}],
-        "address": places.addresses(page, sweeps),
+        "missing": [v for v in evidence.VERSIONS if v not in {one.version for one in sweeps}],
     }
 
 
@@ -65,9 +62,8 @@ def _rows(before: Sweep, after: Sweep) -> list[tuple[str, str, dict[str, list[st
 
 def cpu(page: Page) -> dict[str, Any]:
     """The operators whose tangents are wrong on the CPU, with what was said first and where it was seen."""
-    sweeps = data.of(page.app)
     faults: dict[tuple[str, str], dict[str, Any]] = {}
-    for sweep in sweeps.all:
+    for sweep in page.sweeps.all:
         for name, entry in sweep.made["operators"].items():
             told = [("float64", entry["cpu"]["status"], entry["cpu"])] if "cpu" in entry else []
             told += [
@@ -81,8 +77,6 @@ def cpu(page: Page) -> dict[str, Any]:
                 fault = faults.setdefault((name, what), new)
                 fault["dtypes"][dtype] = fault["versions"][sweep.version] = True
     return {
-        "sweeps": sweeps,
         "faults": sorted(faults.items(), key=lambda one: one[0][0].lower()),
         "number": len({name for name, _ in faults}),
-        "address": places.addresses(page, sweeps),
     }

@@ -18,7 +18,6 @@ from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import languages
 from npudocs.site.operators import data, places
 from npudocs.site.operators.data import Sweep, Sweeps
-from npudocs.site.parts import Page
 
 FOLDER = "data"
 VIEWS = "operators.js"
@@ -83,9 +82,7 @@ def views(sweeps: Sweeps) -> dict[str, Any]:
         "operators": sweeps.operators,
         "sweeps": [
             {
-                "kind": sweep.kind,
-                "version": sweep.version,
-                "product": sweep.product,
+                **{name: getattr(sweep, name) for name in ("kind", "version", "product")},
                 "cells": {
                     dtype: [
                         "".join(digit[sweep.status(n, form, dtype)] for n in sweeps.operators)
@@ -119,11 +116,5 @@ def _write(app: Sphinx, exception: Exception | None) -> None:
         writer.writerows(rows(sweeps))
 
 
-def downloads(page: Page) -> dict[str, Any]:
-    """The columns of the CSV file, where there are files."""
-    return {"sweep": data.of(page.app).default, "columns": COLUMNS}
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("build-finished", _write)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

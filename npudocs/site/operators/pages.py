@@ -62,7 +62,7 @@ def _text(sweeps: Sweeps, home: str) -> str:
 
 def operator_page(page: Page, name: str) -> dict[str, Any]:
     """The operators of one page, each with what its section shows."""
-    sweeps = data.of(page.app)
+    sweeps = page.sweeps
     # The deviations that pages explain, each with the address and the title.
     explained = {
         deviation: (page.url(home, places.anchor(deviation)), page.title(home))
@@ -71,10 +71,8 @@ def operator_page(page: Page, name: str) -> dict[str, Any]:
     }
     names = places.pages(sweeps).get(f"{places.FOLDER}/{name}", [])
     return {
-        "sweeps": sweeps,
         "sections": [_section(sweeps, name, explained) for name in names],
         "messages": MESSAGES,
-        "address": places.addresses(page, sweeps),
     }
 
 
@@ -157,7 +155,6 @@ def _elsewhere(sweeps: Sweeps, shown: Sweep, name: str) -> Iterator[dict[str, st
         yield {"kind": kind, "where": where, "status": status, "pairs": _where(pairs)}
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("builder-inited", _write)
     app.connect("source-read", _read)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

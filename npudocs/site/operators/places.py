@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from npudocs.site.operators.data import Sweeps
-from npudocs.site.parts import Page
 from npudocs.site.words import say
 
 FOLDER = "operators/families"
@@ -45,8 +42,3 @@ def title(sweeps: Sweeps, home: str) -> str:
 def anchor(deviation: str) -> str:
     """Return the anchor of a deviation's section."""
     return f"deviation-{deviation.replace('_', '-')}"
-
-
-def addresses(here: Page, sweeps: Sweeps) -> Callable[[str], str]:
-    """Return what gives the address of an operator's section, seen from a page."""
-    return lambda name: here.url(page(name, sweeps.families[name]), name)

@@ -156,7 +156,7 @@ linkcheck: $(SETUP)
 
 upstream: $(SETUP)
 	@test -d "$(CHECKOUT)" || { echo "make upstream needs CHECKOUT=the folder of a checkout of Ascend/pytorch" >&2; exit 1; }
-	$(PYTHON) -m npudocs.upstream patch "$(CHECKOUT)" --explain
+	$(PYTHON) -m npudocs.upstream patch "$(CHECKOUT)"
 	$(PYTHON) -m npudocs.upstream gaps "$(CHECKOUT)"
 	$(PYTHON) -m npudocs.upstream report
 

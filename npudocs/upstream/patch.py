@@ -1,14 +1,12 @@
-"""``patch``: the missing and the corrected entries, as a patch or in place.
+"""``patch``: the missing and the corrected entries, as a patch.
 
-All pages are read and written in memory first, so that a page of another form leaves nothing half done.
+All pages are read first, so that a page of another form leaves nothing half done.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -90,7 +88,7 @@ def _rewrite(parsed: PublishedPage, decisions: dict[tuple[str, str], Decision]) 
         else:
             before = [parsed.entries[a.name] for a in APIS[:place] if a.name in parsed.entries]
             index = before[-1].last if before else parsed.section
-            _insert(lines, index, ["", *house.entry(api, parsed.release, cells)])
+            _insert(lines, index, ["", *house.entry(api, page.release(parsed.version), cells)])
     return "\n".join(lines)
 
 
@@ -146,16 +144,6 @@ def _kept_ends(text: str) -> list[str]:
     lines = [line + "\n" for line in text.split("\n")]
     lines[-1] = lines[-1][:-1]
     return [line for line in lines if line]
-
-
-def apply(checkout: Path, changes: Sequence[PageChange]) -> None:
-    """Write the changed pages into the checkout."""
-    for change in changes:
-        target = checkout / change.path
-        fresh = target.with_name(target.name + ".new")
-        fresh.write_bytes(change.after.encode("utf-8"))
-        shutil.copymode(target, fresh)
-        os.replace(fresh, target)
 
 
 def explain(changes: Sequence[PageChange]) -> list[tuple[str, str, str, str, str]]:

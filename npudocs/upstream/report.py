@@ -62,37 +62,26 @@ def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
         "corrections": shared["corrections"],
         "inventory": _load("upstream_tests.json")["report"],
         "products": PRODUCTS,
-        "items": [
-            {
-                "number": int(number),
+        "versions": VERSIONS,
+        "items": {
+            int(number): {
                 "zh": shared["items"][number],
                 "en": f"{item['name']}: {item['expected']}",
             }
             for number, item in ITEMS.items()
-        ],
+        },
         "documentation": _documentation(claims),
         "contradictions": _contradictions(claims),
-        "functional": [
-            {
-                "version": version,
-                "rows": [
-                    {
-                        "item": item,
-                        "cells": [_item(item, version, p, current, claims) for p in PRODUCTS],
-                    }
-                    for item in map(int, ITEMS)
-                ],
-            }
-            for version in VERSIONS
-        ],
-        "environments": [_environment(record) for record in current],
-        "chips": sum(record.kind == "silicon" for record in current),
+        "cell": lambda *place: _cell(current, claims, *place),
+        "records": current,
+        "counted": _counts,
     }
 
 
-def _item(
-    item: int, version: str, product: str, records: Sequence[Record], claims: Sequence[Claim]
+def _cell(
+    records: Sequence[Record], claims: Sequence[Claim], item: int, version: str, product: str
 ) -> dict[str, Any]:
+    """Return what runs and claims say of an item, in one version and product."""
     found: dict[str, Any] = {"silicon": [], "software": []}
     for record in records:
         entries = [entry for entry in record.entries if item in entry.items]
@@ -141,17 +130,6 @@ def _contradictions(claims: Sequence[Claim]) -> list[dict[str, Any]]:
         {**dict(zip(names, key, strict=True)), "versions": sorted(v, key=VERSIONS.index)}
         for key, v in groups.items()
     ]
-
-
-def _environment(record: Record) -> dict[str, Any]:
-    return {
-        "name": record.name,
-        "kind": record.kind,
-        "where": record.where,
-        "commit": record.commit[:12],
-        "started": record.started[:10],
-        "counts": _counts(record.entries),
-    }
 
 
 def _load(name: str) -> dict[str, Any]:

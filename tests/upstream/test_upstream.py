@@ -251,8 +251,8 @@ def test_the_report_names_each_kind_of_evidence(language: str) -> None:
     said = [claim("make_dual", "not supported", PAGE), claim("make_dual")]
     data = report.model([chip, soft], said)
     text = report.render(data, language)
-    for item in data["items"]:
-        assert f"{item['number']}. {item[language]}" in text
+    for number, item in data["items"].items():
+        assert f"{number}. {item[language]}" in text
     software = {"zh": "软件 NPU（非芯片）", "en": "software NPU (not a chip)"}[language]
     cell = {
         "zh": "芯片：1 通过、1 失败 (Ascend910B1)<br>软件 NPU（非芯片）：1 通过 (Ascend910B2)"

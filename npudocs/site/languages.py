@@ -92,33 +92,25 @@ def _translate(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def _thumbnails(app: Sphinx, doctree: nodes.document) -> None:
     parts = [n for n in doctree.findall(nodes.Element) if isinstance(n, nodes.raw | nodes.image)]
-    for number, part in enumerate(parts):
-        if not isinstance(part, nodes.image) or not (found := _PICTURE.search(part["uri"])):
-            continue
-        page = f"{gallery.FOLDER}/{found[1]}"
-        if page not in app.env.titles:
-            continue
-        # The tooltip is in the HTML before the picture, the title in that after it.
-        for other, pattern, text in (
-            (parts[number - 1], _TOOLTIP, _introduction(app, page)),
-            (parts[min(number + 1, len(parts) - 1)], _TITLE, app.env.titles[page].astext()),
-        ):
-            if isinstance(other, nodes.raw):
-                _replace(other, pattern, escape(text))
+    # The tooltip is in the HTML before the picture, the title in that after it.
+    for before, picture, after in zip(parts, parts[1:], parts[2:], strict=False):
+        found = _PICTURE.search(picture.get("uri", ""))
+        page = f"{gallery.FOLDER}/{found[1]}" if found else ""
+        if page in app.env.titles:
+            _replace(before, _TOOLTIP, _introduction(app, page))
+            _replace(after, _TITLE, app.env.titles[page].astext())
 
 
-def _replace(part: nodes.raw, pattern: re.Pattern[str], text: str) -> None:
-    html = pattern.sub(lambda match: f"{match[1]}{text}{match[2]}", part.astext())
+def _replace(part: nodes.Element, pattern: re.Pattern[str], text: str) -> None:
+    html = pattern.sub(lambda match: f"{match[1]}{escape(text)}{match[2]}", part.astext())
     part.children = [nodes.Text(html)]
 
 
 def _introduction(app: Sphinx, page: str) -> str:
     """The first paragraph of a script's page."""
-    for section in app.env.get_doctree(page).findall(nodes.section):
-        for node in section.children:
-            if isinstance(node, nodes.paragraph):
-                return " ".join(node.astext().split())
-    return ""
+    paragraphs = app.env.get_doctree(page).findall(nodes.paragraph)
+    found = (one.astext() for one in paragraphs if isinstance(one.parent, nodes.section))
+    return " ".join(next(found, "").split())
 
 
 def setup(app: Sphinx) -> None:

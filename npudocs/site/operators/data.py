@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import weakref
 from collections import Counter
@@ -23,23 +22,13 @@ DEFAULT_DTYPE = "float32"
 _builds: weakref.WeakKeyDictionary[Sphinx, Sweeps] = weakref.WeakKeyDictionary()
 
 
-@dataclasses.dataclass(frozen=True)
 class Sweep:
     """One record of a sweep."""
 
-    made: dict[str, Any]
-
-    @property
-    def kind(self) -> str:
-        return self.made["kind"]
-
-    @property
-    def version(self) -> str:
-        return evidence.release(self.made["where"]["torch_npu"])
-
-    @property
-    def product(self) -> str:
-        return self.made["where"]["product"]
+    def __init__(self, made: dict[str, Any]) -> None:
+        self.made, self.kind, self.product = made, made["kind"], made["where"]["product"]
+        self.version = evidence.release(made["where"]["torch_npu"])
+        self.dtypes = [dtype for dtype in DTYPES if dtype in made["dtypes"]]
 
     @property
     def place(self) -> str:
@@ -60,11 +49,6 @@ class Sweep:
         for cell in self.cells.values():
             found.setdefault(cell.operator, []).append(cell)
         return found
-
-    @property
-    def dtypes(self) -> list[str]:
-        """The dtypes that were swept."""
-        return [dtype for dtype in DTYPES if dtype in self.made["dtypes"]]
 
     def cell(self, operator: str, form: str, dtype: str) -> SweepCell | None:
         """One cell; that of the whole unit where its process died."""
@@ -97,12 +81,10 @@ class Sweeps:
         made = sorted(evidence.sweeps(folder), key=lambda one: one["started"])
         newest = {(one.kind, one.version, one.product): one for one in map(Sweep, made)}
         self.all = sorted(newest.values(), key=_order)
-        self.families = {
-            name: entry["family"]
-            for sweep in self.all
-            for name, entry in sweep.made["operators"].items()
-        }
-        self.operators = sorted(self.families, key=lambda name: (name.lower(), name))
+        entries = [item for one in self.all for item in one.made["operators"].items()]
+        # The operators in the order of the table.
+        entries.sort(key=lambda item: (item[0].lower(), item[0]))
+        self.families = {name: entry["family"] for name, entry in entries}
         self.deviations: dict[str, list[str]] = {}
         cells = self.all[-1].cells.values() if self.all else ()
         deviating = [cell for cell in cells if cell.status in deviation_data.STATUSES]

@@ -26,8 +26,8 @@ def page(name: str, family: str) -> str:
 def pages(sweeps: Sweeps) -> dict[str, list[str]]:
     """Return the pages, and the operators on each."""
     found: dict[str, list[str]] = {}
-    for name in sweeps.operators:
-        found.setdefault(page(name, sweeps.families[name]), []).append(name)
+    for name, family in sweeps.families.items():
+        found.setdefault(page(name, family), []).append(name)
     return found
 
 

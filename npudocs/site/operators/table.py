@@ -64,7 +64,7 @@ def operators(page: Page) -> dict[str, Any]:
         "statuses": STATUSES,
         "rows": [
             (name, [sweep.worst(name, dtype), *(sweep.status(name, f, dtype) for f in FORMS)])
-            for name in sweeps.operators
+            for name in sweeps.families
         ],
         "products": [product for product in evidence.PRODUCTS if product in swept],
         "kinds": {one.kind: say(marks.KINDS[one.kind]) for one in sweeps.all},

@@ -5,7 +5,6 @@ A deviation is what the file's schema says, with its family in the place of the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -70,9 +69,10 @@ def matches(rule: Rule, cell: SweepCell, message: str) -> bool:
     )
 
 
-def explains(rules: Sequence[Rule], cell: SweepCell) -> bool:
-    """Whether one of the rules explains one of the messages of a cell."""
-    return any(matches(rule, cell, said) for rule in rules for said in messages(cell))
+def explains(deviation: Deviation, cell: SweepCell) -> bool:
+    """Whether one of a deviation's rules explains one of the messages of a cell."""
+    said = messages(cell)
+    return any(matches(rule, cell, one) for rule in deviation["explains"] for one in said)
 
 
 def messages(cell: SweepCell) -> list[str]:

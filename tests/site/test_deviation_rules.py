@@ -56,7 +56,7 @@ def unused(deviations: Iterable[Deviation], cells: Iterable[Any]) -> list[str]:
     found = []
     for one in deviations:
         for rule in one["explains"]:
-            hits = [cell for cell in bad if explains([rule], cell)]
+            hits = [cell for cell in bad if explains({"explains": [rule]}, cell)]
             for pattern in rule["operators"]:
                 if not any(fnmatchcase(cell.operator, pattern) for cell in hits):
                     found.append(

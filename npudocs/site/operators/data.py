@@ -85,18 +85,14 @@ class Sweeps:
         # The operators in the order of the table.
         entries.sort(key=lambda item: (item[0].lower(), item[0]))
         self.families = {name: entry["family"] for name, entry in entries}
-        self.deviations: dict[str, list[str]] = {}
-        cells = self.all[-1].cells.values() if self.all else ()
+        self.deviations = {one["name"]: one for one in deviation_data.load(folder)}
+        cells = self.default.cells.values() if self.default else ()
         deviating = [cell for cell in cells if cell.status in deviation_data.STATUSES]
-        self.listed = deviation_data.load(folder)
-        for one in self.listed:
-            explained = {
-                cell.operator
-                for cell in deviating
-                if deviation_data.explains(one["explains"], cell)
-            }
-            for name in sorted(explained | {one["operator"]}):
-                self.deviations.setdefault(name, []).append(one["name"])
+        # How many cells of the newest record a deviation explains, by operator.
+        self.explained = {
+            name: Counter(c.operator for c in deviating if deviation_data.explains(one, c))
+            for name, one in self.deviations.items()
+        }
 
     @property
     def default(self) -> Sweep | None:

@@ -87,7 +87,9 @@ def _section(sweeps: Sweeps, name: str, explained: dict[str, tuple[str, str]]) -
         "name": name,
         "shown": shown,
         "explained": [
-            link for one, link in explained.items() if one in sweeps.deviations.get(name, [])
+            link
+            for one, link in explained.items()
+            if name in sweeps.explained[one] or name == sweeps.deviations[one]["operator"]
         ],
         "dtypes": dtypes,
         "grid": {form: row for form, row in grid.items() if any(row)},

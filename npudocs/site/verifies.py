@@ -106,24 +106,13 @@ class Verifies(SphinxDirective):
 
 
 def item_table(page: Page) -> dict[str, Any]:
-    """The items, each with its scripts: page, title and how it ended on which device."""
-    items = [
-        {
-            **item,
-            "number": number,
-            "scripts": [_script(page, found) for found in _verifying(page.app.env, number)],
-        }
+    """The items, each with the pages of its scripts and what became of them on which device."""
+    ended = {f"{gallery.FOLDER}/{stem}": unit for stem, unit in gallery.results(page.app).items()}
+    rows = [
+        (number, item, [(name, ended.get(name)) for name in _verifying(page.app.env, number)])
         for number, item in ITEMS.items()
     ]
-    return {"items": items}
-
-
-def _script(page: Page, docname: str) -> dict[str, str]:
-    result = gallery.results(page.app).get(docname.rpartition("/")[2])
-    words = say("not executed")
-    if result:
-        words = f"{say(result.outcome)}, {say(page.app.config.execute_device.label)}"
-    return {"address": page.url(docname), "title": page.title(docname), "outcome": words}
+    return {"rows": rows, "device": page.app.config.execute_device}
 
 
 def _verifying(env: BuildEnvironment, number: str) -> list[str]:

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 import nox
 
 from npudocs import evidence
-from npudocs.evidence import messages, recording
+from npudocs.evidence import messages, writing
+from npudocs.evidence.model import Unrecorded
 
 # The newest torch_npu on PyPI for each torch that loads beside the torch of PyPI: the third
 # post-releases of 2.11.0 and 2.12.0 abort beside a CUDA build (softnpu/packages.py).
@@ -27,6 +28,11 @@ BUILDS = {"cpu": "torch=={}+cpu", "cuda": "torch==={}"}
 # What a shell may have set for another torch or device.
 FOREIGN = r"ASCEND_|SOFTNPU_(SOC|DEVICES|MEMORY)|LD_PRELOAD|LD_LIBRARY_PATH|NPUDOCS_"
 CLEAN = {name: None for name in os.environ if re.match(FOREIGN, name)}
+# As make record does it: everything anew, whatever an earlier run left.
+EXECUTE = (
+    *("softnpu", "run", "-m", "sphinx", "-n", "-W", "--keep-going", "-c", ".", "docs"),
+    *("-b", "execute", "-D", "execute_fresh=1"),
+)
 ROOT, LOGS = evidence.ROOT, evidence.ROOT / "build" / "matrix"
 nox.options.sessions, nox.options.envdir = [], "build/nox"
 
@@ -40,12 +46,16 @@ def matrix(session: nox.Session, version: str) -> None:
     made = {}
     for product, failed in each(session, version, left):
         out = LOGS / f"{version}-{product}"
-        run = ("softnpu", "run", "-m", "sphinx", "-b", "execute", "-c", ".", "docs", str(out))
+        run = (*EXECUTE, "-d", str(out / "doctrees"), str(out / "execute"))
+        # The results file lies beside the folder of what the builder writes.
         record = ("npudocs.evidence", "record", str(out / "executed.json"))
         made[product] = failed or step(session, product, *run) or step(session, product, *record)
         if made[product]:
-            about = (PACKAGES[version], product, made[product], datetime.date.today().isoformat())
-            recording.note_unrecorded(evidence.FOLDER, ROOT, *about)
+            reason = messages.shorten(messages.Scrubber(ROOT)(made[product]))
+            about = (version, PACKAGES[version], product, reason)
+            writing.write_unrecorded(
+                evidence.FOLDER, Unrecorded(*about, f"{datetime.date.today()}")
+            )
     end(session, version, made)
 
 
@@ -104,8 +114,16 @@ def recorded(version: str, product: str, known: list[evidence.Record]) -> bool:
         (one.kind, one.where["torch_npu"]) == ("software", PACKAGES[version])
         and one.where["product"] == product
         and scripts <= {ROOT / entry.check for entry in one.entries}
-        and evidence.unchanged(one, ROOT)
+        and unchanged(one)
         for one in known
+    )
+
+
+def unchanged(record: evidence.Record) -> bool:
+    """Whether every file of checks is still, byte for byte, the one that the evidence names."""
+    blobs = {ROOT / entry.check: entry.blob for entry in record.entries}
+    return all(
+        path.is_file() and evidence.blob(path.read_bytes()) == blob for path, blob in blobs.items()
     )
 
 
@@ -135,8 +153,8 @@ def step(session: nox.Session, product: str, *module: str) -> str:
         try:
             session.run("python", "-m", *module, env=variables, stdout=output, stderr=output)
         except nox.command.CommandFailed as error:
-            said = messages.last_lines(log.read_text(encoding="utf-8", errors="replace"))
-            return f"{error.reason}\n{said}"
+            said = messages.without_frames(log.read_text(encoding="utf-8", errors="replace"))
+            return "\n".join([error.reason, *said.splitlines()[-8:]])
     return ""
 
 

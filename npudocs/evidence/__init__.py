@@ -9,7 +9,6 @@ makes a record of a run's results, in ``messages`` without what is private, and 
 
 from npudocs.evidence.disagreements import (
     Contradiction,
-    Difference,
     Explanation,
     Ran,
     by_check,
@@ -23,17 +22,12 @@ from npudocs.evidence.files import (
     FOLDER,
     ROOT,
     blob,
-    check_schema,
     claims,
     digest,
     file_name,
     load_checked,
-    problems,
     records,
     refusal,
-    sha256,
-    texts,
-    unrecorded,
 )
 from npudocs.evidence.model import (
     MODULE,
@@ -44,22 +38,11 @@ from npudocs.evidence.model import (
     EvidenceError,
     Mark,
     Record,
-    Unrecorded,
     release,
     short,
 )
-from npudocs.evidence.questions import Evidence, Reason, current_digests, spread, unchanged
+from npudocs.evidence.questions import Evidence, current_digests, spread
 from npudocs.evidence.sweep_records import SweepCell
 from npudocs.evidence.sweep_records import cells as sweep_cells
 from npudocs.evidence.sweep_records import counts as sweep_counts
 from npudocs.evidence.sweep_records import load as sweeps
-
-__all__ = [
-    "FOLDER", "MODULE", "PRODUCTS", "ROOT", "VERSIONS",
-    "Claim", "Contradiction", "Difference", "Entry", "Evidence", "EvidenceError", "Explanation", "Mark",
-    "Ran", "Reason", "Record", "SweepCell", "Unrecorded",
-    "blob", "by_check", "changed_between", "check_schema", "claims", "contradictions",
-    "current_digests", "differences", "digest", "explanations", "file_name", "first_line",
-    "load_checked", "problems", "records", "refusal", "release", "sha256",
-    "short", "spread", "sweep_cells", "sweep_counts", "sweeps", "texts", "unchanged", "unrecorded",
-]  # fmt: skip

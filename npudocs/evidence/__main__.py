@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from npudocs.evidence import check, files, recording, sweep_records
-from npudocs.evidence.model import EvidenceError, Record
+from npudocs.evidence.model import EvidenceError
 
 AGAIN = "record again (make record, or make matrix for all versions)"
 
@@ -35,31 +36,24 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _record(options: argparse.Namespace) -> int:
     path, made = recording.record(options.results, options.into.resolve(), files.ROOT)
-    print(f"{recording.summary(made)}\nwritten: {os.path.relpath(path)}")
+    found = Counter(entry.outcome for entry in made.entries)
+    print(", ".join(f"{number} {outcome}" for outcome, number in found.most_common()))
+    print(f"written: {os.path.relpath(path)}")
     return 0
 
 
 def _check(options: argparse.Namespace) -> int:
-    problems = check.whole(files.FOLDER, files.ROOT)
+    problems = check.problems()
     if not problems and options.against:
-        content = recording.read_results(options.against)
-        about = recording.head(content, files.ROOT)
-        entries = tuple(recording.entries(content, files.ROOT))
-        problems = check.compare(
-            files.FOLDER, Record(name=files.file_name(about), entries=entries, **about)
-        )
+        ran = recording.as_record(recording.read_results(options.against), files.ROOT)
+        problems = check.compare(files.FOLDER, ran)
         problems += [AGAIN] if problems else []
     for problem in problems:
         print(f"evidence: {problem}", file=sys.stderr)
-    if problems:
-        return 1
-    found, claims, sweeps = files.records(), files.claims(), sweep_records.load()
-    entries = sum(len(record.entries) for record in found)
-    print(
-        f"evidence: {len(found)} records, {entries} entries, {len(claims)} claims, "
-        f"{len(sweeps)} sweeps"
-    )
-    return 0
+    if not problems:
+        counts = [len(read()) for read in (files.records, files.claims, sweep_records.load)]
+        print("evidence: {} records, {} claims, {} sweeps: whole".format(*counts))
+    return bool(problems)
 
 
 if __name__ == "__main__":

@@ -2,34 +2,76 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
-from npudocs.evidence import files, recording, sweep_records
-from npudocs.evidence.model import Entry, EvidenceError, Record
-
-
-def whole(folder: Path, root: Path) -> list[str]:
-    """What is wrong with the evidence, in lines."""
-    problems = files.problems(folder)
-    try:
-        sweep_records.load(folder)
-    except EvidenceError as error:
-        problems.append(str(error))
-    return problems or _texts(folder, root)
+from npudocs.evidence import disagreements, files, sweep_records
+from npudocs.evidence.model import EvidenceError, Record
 
 
-def _texts(folder: Path, root: Path) -> list[str]:
-    """The sources that git does not have; nothing where its history is not here in whole."""
-    if not (root / ".git").exists() or recording.shallow(root):
-        return []
-    sources = files.read_checks(folder)["sources"]
-    here = files.texts(root, sources.values())
-    return [
-        f"{folder.name}/{files.CHECKS}: sources.{name}: git has no blob {blob}: commit the checks "
-        "that a record is of, as they ran"
-        for name, blob in sources.items()
-        if blob not in here
+def problems(folder: Path = files.FOLDER, root: Path = files.ROOT) -> list[str]:
+    """Everything that is wrong with the evidence, file by file.
+
+    A build looks at less of what a run writes, which is most of the evidence: at its digests alone.
+    """
+    found: list[str] = []
+
+    def look(at: Callable[..., Any], *words: Any) -> Any:
+        try:
+            return at(*words)
+        except EvidenceError as error:
+            found.append(str(error))
+
+    if table := look(_table, folder):
+        for path in files.paths(folder):
+            look(lambda path: files.checked_record(files.read(path), path, table), path)
+        for path in files.paths(folder, "sweeps"):
+            look(sweep_records.check, path)
+        for read in (files.claims, files.unrecorded, disagreements.explanations):
+            look(read, folder)
+    if found:
+        return found
+    unnamed = table["checks"].keys() - files.used(folder)
+    found += [f"{files.CHECKS}: checks.{name}: no record names it" for name in unnamed]
+    missing = missing_blobs(root, table["sources"].values())
+    return found + [
+        f"{files.CHECKS}: sources: git has no blob {name}: commit the checks that a record is of, "
+        "as they ran"
+        for name in missing
     ]
+
+
+def _table(folder: Path) -> dict[str, Any]:
+    path = folder / files.CHECKS
+    if path.is_file():
+        files.load_checked(path, "checks.schema.json")
+    table = files.read_checks(folder)
+    for name, check in table["checks"].items():
+        source = check["source"]
+        if source not in table["sources"]:
+            raise files.refusal(path, f"checks.{name}.source", "is not in the sources")
+        # The text of a script or test decides as a whole, so that its digest is its blob.
+        if check["file"].endswith(".py") and table["sources"][source] != source:
+            raise files.refusal(path, f"sources.{source}", "is not the blob of a script")
+    return table
+
+
+def missing_blobs(root: Path, blobs: Iterable[str]) -> list[str]:
+    """The blobs that git in `root` does not have; none where its history is not here in whole."""
+    if not (root / ".git").exists() or not shutil.which("git"):
+        return []
+
+    def git(*words: str, given: str = "") -> str:
+        command = ["git", "-C", str(root), *words]
+        return subprocess.run(command, input=given, capture_output=True, text=True).stdout
+
+    if git("rev-parse", "--is-shallow-repository").strip() == "true":
+        return []
+    told = git("cat-file", "--batch-check", given="".join(f"{name}\n" for name in blobs))
+    return [line.split()[0] for line in told.splitlines() if line.endswith(" missing")]
 
 
 def compare(folder: Path, ran: Record) -> list[str]:
@@ -48,23 +90,20 @@ def compare(folder: Path, ran: Record) -> list[str]:
 
 def differences(committed: Record, ran: Record) -> list[str]:
     """Where a committed record disagrees with a run of the same combination."""
-    before, now = _by_check(committed), _by_check(ran)
+    before, now = ({entry.key: entry for entry in record.entries} for record in (committed, ran))
     found = []
     for key in dict.fromkeys([*before, *now]):
-        name = " ".join(filter(None, key))
-        if key not in now:
+        name = f"{committed.name}: {' '.join(filter(None, key))}"
+        old, new = before.get(key), now.get(key)
+        if new is None:
             found.append(f"{name}: is recorded, and did not run")
-        elif key not in before:
-            found.append(f"{name}: ran ({now[key].outcome}), and is not recorded")
-        elif before[key].outcome != now[key].outcome:
-            words = f"recorded as {before[key].outcome}, and now {now[key].outcome}"
-            found.append(f"{name}: {words}: {now[key].message}".rstrip(": "))
-        elif before[key].source != now[key].source:
+        elif old is None:
+            found.append(f"{name}: ran ({new.outcome}), and is not recorded")
+        elif old.outcome != new.outcome:
+            words = f"recorded as {old.outcome}, and now {new.outcome}: {new.message}"
+            found.append(f"{name}: {words}".rstrip(": "))
+        elif old.source != new.source:
             found.append(f"{name}: its source changed since it was recorded")
-        elif (before[key].apis, before[key].items) != (now[key].apis, now[key].items):
+        elif (old.apis, old.items) != (new.apis, new.items):
             found.append(f"{name}: its APIs or items changed since it was recorded")
-    return [f"{committed.name}: {words}" for words in found]
-
-
-def _by_check(record: Record) -> dict[tuple[str, str, str], Entry]:
-    return {entry.key: entry for entry in record.entries}
+    return found

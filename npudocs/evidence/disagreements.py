@@ -34,10 +34,7 @@ class Contradiction:
 def contradictions(
     found: Evidence, parameters: Callable[[str], tuple[str, ...] | None]
 ) -> list[Contradiction]:
-    """All of them, in the order of the claims.
-
-    `parameters` tells the names of an API's parameters, or None where it has no signature.
-    """
+    """All of them; `parameters` tells the names of an API's, or None where it has no signature."""
     return [
         *between_claims(found.claims),
         *_parameters(found.claims, parameters),

@@ -1,20 +1,19 @@
-"""The files in ``evidence/``, read and checked; nothing else in the project reads them.
+"""The files in ``evidence/``, read; nothing else in the project reads them.
 
 One table, ``checks.json``, has every check that a record names, under an id that is the hash of the
 check; a record has the outcomes by id. Its digest covers the ids and so the checks themselves, which
-makes a file that was edited by hand an error. The text that ran is not copied: a check has the digest
-of what decides it, and the table a blob in git with that digest.
+makes a file that was edited by hand an error. That is what a build looks at; a run alone writes these
+files, and their schemas are looked at when it does and by ``check``. The text that ran is not copied:
+a check has the digest of what decides it, and the table a blob in git with that digest.
 """
 
 from __future__ import annotations
 
-import datetime
 import functools
 import hashlib
 import json
 import re
-import subprocess
-from collections.abc import Iterable
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -37,26 +36,21 @@ CHECKS = "checks.json"
 FIELDS = ("file", "source", "part", "dtype", "apis", "items")
 
 
-def sha256(data: bytes) -> str:
-    """The SHA-256 of some bytes, in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
-
-
 def blob(data: bytes) -> str:
     """The name that git gives to a file of these bytes."""
     return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
 
 
 def digest(content: dict[str, Any]) -> str:
-    """The digest that a record's content has to carry; its ``digest`` field is left out."""
+    """A hash of what a run wrote; its ``digest`` field, which has to be that, is left out."""
     rest = {key: value for key, value in content.items() if key != "digest"}
-    return sha256(json.dumps(rest, sort_keys=True, ensure_ascii=False).encode())
+    text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check_id(check: dict[str, Any]) -> str:
     """The id of a check in the table: a hash of its fields."""
-    text = json.dumps({name: check[name] for name in FIELDS}, sort_keys=True, ensure_ascii=False)
-    return sha256(text.encode())[:12]
+    return digest({name: check.get(name) for name in FIELDS})[:12]
 
 
 def file_name(content: dict[str, Any]) -> str:
@@ -66,93 +60,89 @@ def file_name(content: dict[str, Any]) -> str:
     return name if content["kind"] == "software" else f"{name}-{content['started'][:10]}"
 
 
-def records(folder: Path = FOLDER) -> list[Record]:
-    """All records, oldest first.
+def paths(folder: Path, kind: str = "records") -> list[Path]:
+    """The files that runs wrote: of ``records`` or of ``sweeps``."""
+    return sorted((folder / kind).glob("*/*.json"))
 
-    Raises:
-        EvidenceError: a record or the table of checks is malformed, edited or contradictory.
-    """
+
+def records(folder: Path = FOLDER) -> list[Record]:
+    """All records, oldest first; raises EvidenceError where one or the table of checks was edited."""
     table = read_checks(folder)
-    paths = sorted((folder / "records").glob("*/*.json"))
-    found = [record_of(read(path), path, table) for path in paths]
+    found = [record_of(signed(path), path, table) for path in paths(folder)]
     return sorted(found, key=lambda record: record.started)
 
 
-def read_checks(folder: Path = FOLDER) -> dict[str, Any]:
-    """The table of checks: ``sources`` (digest to blob) and ``checks`` (id to check).
+def used(folder: Path) -> set[str]:
+    """The ids of the checks that records name."""
+    return {
+        name
+        for content in map(read, paths(folder))
+        for name in (*content["passed"], *content["others"])
+    }
 
-    Raises:
-        EvidenceError: it is malformed or was edited.
-    """
+
+def read_checks(folder: Path = FOLDER) -> dict[str, Any]:
+    """The table of checks: ``sources`` (digest to blob) and ``checks`` (id to check)."""
     path = folder / CHECKS
     if not path.is_file():
         return {"sources": {}, "checks": {}}
-    table = load_checked(path, "checks.schema.json")
+    table = read(path)
     for name, check in table["checks"].items():
         if name != check_id(check):
             raise refusal(path, f"checks.{name}", "is not the hash of this check: do not edit it")
-        if check["source"] not in table["sources"]:
-            raise refusal(path, f"checks.{name}.source", "is not in the sources")
-        # The text of a script or test decides as a whole, so that its digest is its blob.
-        source = table["sources"][check["source"]]
-        if check["file"].endswith(".py") and source != check["source"]:
-            raise refusal(path, f"sources.{check['source']}", "is not the blob of a script")
     return table
 
 
-def record_of(content: Any, path: Path, table: dict[str, Any]) -> Record:
-    """The record that this content is, as the file `path`, with the checks of `table`.
+def record_of(content: dict[str, Any], path: Path, table: dict[str, Any]) -> Record:
+    """The record that this content of the file `path` is, with the checks of `table`."""
+    passed = {
+        name: {"outcome": "passed", "message": "", "seconds": seconds}
+        for name, seconds in content["passed"].items()
+    }
+    entries = []
+    for name, result in (*passed.items(), *content["others"].items()):
+        if name not in table["checks"]:
+            raise refusal(path, name, f"is not in {CHECKS}")
+        check = {**table["checks"][name]}
+        check |= {key: tuple(check[key]) for key in ("apis", "items")}
+        check |= {"check": check.pop("file"), "blob": table["sources"].get(check["source"], "")}
+        entries.append(Entry(**check, **result))
+    entries.sort(key=lambda entry: natural(*entry.key))
+    fields = {key: content[key] for key in ("kind", "where", "commit", "started", "seconds")}
+    return Record(name=path.stem, entries=tuple(entries), **fields)
+
+
+def checked_record(content: Any, path: Path, table: dict[str, Any]) -> Record:
+    """The record that this content of the file `path` is, after a look at all that it says.
 
     Raises:
         EvidenceError: it is malformed, edited or contradictory.
     """
     check_schema(content, path, "record.schema.json")
-    if content["digest"] != digest(content):
-        raise refusal(path, "digest", "does not fit the content: only a run may write a record")
-    where = content["where"]
-    if release(where["torch"]) != release(where["torch_npu"]):
+    check_digest(content, path)
+    check_place(content, path)
+    record = record_of(content, path, table)
+    where, software = record.where, record.kind == "software"
+    if release(where["torch"]) != record.version:
         raise refusal(path, "where.torch", f"does not match torch_npu {where['torch_npu']}")
     if where["product"] != product_of(where["soc"]):
         raise refusal(path, "where.product", f"{where['soc']} is not a SoC of {where['product']}")
-    kind, software = content["kind"], content["kind"] == "software"
     if software != bool(where["softnpu"]) or software != ("softnpu" in where["device"]):
-        raise refusal(path, "kind", f"{kind!r} contradicts where.softnpu or where.device")
-    if path.parent.name != kind:
-        raise refusal(path, "kind", f"{kind!r} does not belong into {path.parent.name}/")
-    if path.stem != file_name(content):
-        raise refusal(path, "where", f"belongs into {file_name(content)}.json")
-    try:
-        datetime.datetime.fromisoformat(content["started"])
-    except ValueError as error:
-        raise refusal(path, "started", str(error)) from error
-    fields = {key: content[key] for key in ("kind", "where", "commit", "started", "seconds")}
-    return Record(name=path.stem, entries=tuple(_entries(content, path, table)), **fields)
-
-
-def _entries(content: dict[str, Any], path: Path, table: dict[str, Any]) -> list[Entry]:
-    passed = {
-        name: {"outcome": "passed", "message": "", "seconds": seconds}
-        for name, seconds in content["passed"].items()
-    }
-    if not passed and not content["others"]:
+        words = f"{record.kind!r} contradicts where.softnpu or where.device"
+        raise refusal(path, "kind", words)
+    if not record.entries:
         raise refusal(path, "passed", "no check ran")
-    if both := passed.keys() & content["others"].keys():
-        raise refusal(path, f"others.{min(both)}", "stands in passed too")
-    found: dict[tuple[str, str, str], Entry] = {}
-    for field, results in (("passed", passed), ("others", content["others"])):
-        for name, result in results.items():
-            check = table["checks"].get(name)
-            if check is None:
-                raise refusal(path, f"{field}.{name}", f"is not in {CHECKS}")
-            more = {key: check[key] for key in ("part", "dtype", "source")}
-            listed = {key: tuple(check[key]) for key in ("apis", "items")}
-            about = {"check": check["file"], "blob": table["sources"][check["source"]]}
-            entry = Entry(**about, **more, **listed, **result)
-            if entry.key in found:
-                words = " ".join(filter(None, entry.key))
-                raise refusal(path, f"{field}.{name}", f"{words} stands here twice")
-            found[entry.key] = entry
-    return sorted(found.values(), key=lambda entry: natural(*entry.key))
+    ((key, number),) = Counter(entry.key for entry in record.entries).most_common(1)
+    if number > 1:
+        raise refusal(path, "passed", f"{' '.join(filter(None, key))} stands here twice")
+    return record
+
+
+def check_place(content: dict[str, Any], path: Path) -> None:
+    """Raise EvidenceError where a run's file has the name or the folder of another."""
+    name = f"{content['kind']}/{file_name(content)}.json"
+    if "/".join(path.parts[-2:]) != name:
+        raise refusal(path, "where", f"belongs into {name}")
 
 
 def natural(*words: str) -> tuple[Any, ...]:
@@ -162,11 +152,7 @@ def natural(*words: str) -> tuple[Any, ...]:
 
 
 def claims(folder: Path = FOLDER) -> list[Claim]:
-    """All claims, with their source.
-
-    Raises:
-        EvidenceError: a file is malformed, or one source says two things at once.
-    """
+    """All claims; raises EvidenceError where a source is malformed or says two things at once."""
     found: list[Claim] = []
     for path in sorted((folder / "claims").glob("*.json")):
         content = load_checked(path, "claims.schema.json")
@@ -182,81 +168,30 @@ def claims(folder: Path = FOLDER) -> list[Claim]:
     return found
 
 
-def unrecorded(folder: Path = FOLDER, known: Iterable[Record] | None = None) -> list[Unrecorded]:
-    """The combinations of the version matrix on which nothing could start.
-
-    Raises:
-        EvidenceError: the file is malformed, or a combination has a record all the same.
-    """
+def unrecorded(folder: Path = FOLDER) -> list[Unrecorded]:
+    """The combinations of the version matrix on which nothing could start."""
     path = folder / "unrecorded.json"
     if not path.is_file():
         return []
     content = load_checked(path, "unrecorded.schema.json")
-    found = [Unrecorded(**entry) for entry in content["combinations"]]
-    recorded = {
-        (record.version, record.where["product"])
-        for record in (records(folder) if known is None else known)
-        if record.kind == "software"
-    }
-    for number, one in enumerate(found):
-        if (one.version, one.product) in recorded:
-            raise refusal(path, f"combinations[{number}]", "has a record")
-    return found
+    return [Unrecorded(**one) for one in content["combinations"]]
 
 
-def problems(folder: Path = FOLDER) -> list[str]:
-    """Everything that is wrong with the records and the claims, file by file."""
-    found: list[str] = []
-    try:
-        table = read_checks(folder)
-    except EvidenceError as error:
-        return [str(error)]
-    used: set[str] = set()
-    for path in sorted((folder / "records").glob("*/*.json")):
-        try:
-            content = read(path)
-            record_of(content, path, table)
-            used |= content["passed"].keys() | content["others"].keys()
-        except EvidenceError as error:
-            found.append(str(error))
-    for look in (claims, unrecorded):
-        try:
-            look(folder)
-        except EvidenceError as error:
-            if str(error) not in found:
-                found.append(str(error))
-    if not found:
-        found += [
-            f"{folder.name}/{CHECKS}: checks.{name}: no record names it"
-            for name in table["checks"].keys() - used
-        ]
-    return found
+def signed(path: Path) -> dict[str, Any]:
+    """The content of a file that a run wrote; raises EvidenceError where it was edited since."""
+    content = read(path)
+    check_digest(content, path)
+    return content
 
 
-def texts(root: Path, blobs: Iterable[str]) -> dict[str, bytes]:
-    """The texts that git in `root` has of these blobs; without git or its history some are missing."""
-    wanted = sorted(set(blobs))
-    command = ["git", "-C", str(root), "cat-file", "--batch"]
-    names = "".join(f"{name}\n" for name in wanted).encode()
-    try:
-        done = subprocess.run(command, input=names, capture_output=True, check=False)
-    except FileNotFoundError:
-        return {}
-    found, rest = {}, done.stdout
-    while rest:
-        head, _, rest = rest.partition(b"\n")
-        name, kind, *size = head.decode().split()
-        if kind == "blob":
-            found[name], rest = rest[: int(size[0])], rest[int(size[0]) + 1 :]
-    return found
+def check_digest(content: Any, path: Path) -> None:
+    """Raise EvidenceError where the content of a run's file is not what the run wrote."""
+    if not isinstance(content, dict) or content.get("digest") != digest(content):
+        raise refusal(path, "digest", "does not fit the content: only a run may write a record")
 
 
 def load_checked(path: Path, schema: str) -> dict[str, Any]:
-    """The content of a JSON file of the evidence that a schema allows.
-
-    Raises:
-        EvidenceError: it is no JSON, or the schema does not allow it.
-    """
+    """The content of a JSON file of the evidence; raises EvidenceError where a schema forbids it."""
     content = read(path)
     check_schema(content, path, schema)
     return content

@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import os
 import re
-import signal
 import socket
 import sys
 import sysconfig
@@ -91,28 +90,3 @@ def essential(text: str) -> str:
     text = re.sub(r"(?m)^Code:\n(?:    .*\n|[ ]*\n)*", "", text)
     head = r"(?m)^( *)Traceback \(most recent call last\):\n"
     return re.sub(head + r"(?:\1  .*\n|\n)+(?=\1\S)", "", text)
-
-
-def last_lines(text: str, file: str = "", number: int = 8) -> str:
-    """The last lines that a process wrote, and where in `file` it was when it crashed.
-
-    Of the stack that Python's faulthandler adds, only the place in `file` is kept.
-    """
-    before, crash, stack = text.partition("Fatal Python error: ")
-    lines = without_frames(before).splitlines()[-number:]
-    if crash:
-        lines.append(f"{crash}{stack.splitlines()[0]}")
-    if place := re.search(rf'/{re.escape(file)}", line (\d+)', stack) if file else None:
-        lines.append(f"at {file}:{place.group(1)}")
-    return "\n".join(lines)
-
-
-def ending(code: int) -> str:
-    """How a process ended, in words."""
-    if code >= 0:
-        return f"the process ended with exit code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"number {-code}"
-    return f"the process was ended by signal {name}"

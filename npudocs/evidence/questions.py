@@ -43,7 +43,7 @@ class Evidence:
         self.folder, self.root, self.digests, self.here = folder, root, digests, here
         self.records = files.records(folder)
         self.claims = sorted(files.claims(folder), key=_order)
-        self.unrecorded = files.unrecorded(folder, self.records)
+        self.unrecorded = files.unrecorded(folder)
         newest = {(r.kind, r.version, r.where["soc"]): r for r in self.records}
         self.current = [record for record in self.records if record in newest.values()]
 
@@ -123,7 +123,8 @@ class Evidence:
         """A hash of everything that decides what the pages show."""
         parts: list[Any] = [self.here.stamp(), sorted(self.digests.items())]
         for path in sorted(self.folder.rglob("*.json")):
-            parts.append((str(path.relative_to(self.folder)), files.sha256(path.read_bytes())))
+            name = str(path.relative_to(self.folder))
+            parts.append((name, hashlib.sha256(path.read_bytes()).hexdigest()))
         return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
@@ -140,15 +141,6 @@ def current_digests(
         if name.endswith(".py") and (path := root / name).is_file():
             found[name] = files.blob(path.read_bytes())
     return found
-
-
-def unchanged(record: Record, root: Path) -> bool:
-    """Whether every file of checks is still, byte for byte, the one that the evidence names."""
-    blobs = {entry.check: entry.blob for entry in record.entries}
-    return all(
-        (root / name).is_file() and files.blob((root / name).read_bytes()) == blob
-        for name, blob in blobs.items()
-    )
 
 
 def spread(pairs: Iterable[tuple[str, str]]) -> list[tuple[list[str], list[str]]]:

@@ -6,40 +6,29 @@ import json
 import platform
 import re
 import subprocess
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from npudocs.evidence import files, messages, writing
-from npudocs.evidence.model import (
-    PRODUCTS,
-    Entry,
-    EvidenceError,
-    Record,
-    product_of,
-    release,
-    short,
-)
+from npudocs.evidence.model import PRODUCTS, Entry, EvidenceError, Record, product_of, short
 
 # What the name of a test method may end with.
-DTYPES = (
-    *("float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"),
-    *("int8", "int16", "int32", "int64", "uint8", "bool"),
-)
+DTYPE = re.compile(r"_((?:b?float|complex|u?int)\d+|bool)$")
 
 
 def record(results: Path, folder: Path, root: Path) -> tuple[Path, Record]:
-    """Write the record of a run into `folder`; returns its file and the record.
-
-    Raises:
-        EvidenceError: the run makes no record; nothing is written then.
-    """
+    """Write the record of a run into `folder`, or nothing; returns its file and the record."""
     content = read_results(results)
     path, made = writing.write_record(head(content, root), entries(content, root), folder)
-    if made.kind == "software":
-        writing.update_unrecorded(folder, [(made.version, made.where["product"])])
+    writing.write_unrecorded(folder)
     return path, made
+
+
+def as_record(content: dict[str, Any], root: Path) -> Record:
+    """The record that a run would make."""
+    about = head(content, root)
+    return Record(name=files.file_name(about), entries=tuple(entries(content, root)), **about)
 
 
 def read_results(path: Path) -> dict[str, Any]:
@@ -71,11 +60,7 @@ def head(content: dict[str, Any], root: Path) -> dict[str, Any]:
 
 
 def entries(content: dict[str, Any], root: Path) -> list[Entry]:
-    """The entries of the record.
-
-    Raises:
-        EvidenceError: a file was edited since it ran.
-    """
+    """The entries of the record; raises EvidenceError where a file was edited since it ran."""
     names = names_in_tests(content["units"])
     scrub = messages.Scrubber(root)
     found = []
@@ -89,7 +74,6 @@ def entries(content: dict[str, Any], root: Path) -> list[Entry]:
             if unit["kind"] == "page" and part.startswith("test") and passed:
                 continue
             about = {key: tuple(unit["about"].get(key, ())) for key in ("apis", "items")}
-            about["dtype"] = ""
             if unit["kind"] == "tests":
                 about = of_method(part, Path(unit["file"]).stem, about["apis"], names)
             message = messages.essential(messages.without_frames(result["message"]))
@@ -100,7 +84,7 @@ def entries(content: dict[str, Any], root: Path) -> list[Entry]:
                 Entry(
                     check=unit["file"], part=part, source=unit["digest"], blob=unit["source"],
                     outcome=result["outcome"], message="" if passed else message,
-                    seconds=result["seconds"], **about,
+                    seconds=result["seconds"], **{"dtype": "", **about},
                 )
             )  # fmt: skip
     return found
@@ -139,20 +123,16 @@ def of_method(
 
     Without an API in it, a test is about `apis`, or those in the name of its file.
     """
-    item = re.match(r"test_item(\d+)_", method)
+    item, dtype = re.match(r"test_item(\d+)_", method), DTYPE.search(method)
     return {
         "apis": named_apis(method, names) or apis or named_apis(file, names),
-        "items": (int(item.group(1)),) if item else (),
-        "dtype": next((name for name in DTYPES if method.endswith(f"_{name}")), ""),
+        "items": (int(item[1]),) if item else (),
+        "dtype": dtype[1] if dtype else "",
     }
 
 
 def where(device: dict[str, str]) -> dict[str, str]:
-    """A record's ``where``, from what a run says of its device.
-
-    Raises:
-        EvidenceError: no product is known for its SoC.
-    """
+    """A record's ``where``, from what a run says of its device, which has to be a known one."""
     product = product_of(device["soc"])
     if product not in PRODUCTS:
         raise EvidenceError(
@@ -175,11 +155,6 @@ def commit(root: Path) -> str:
     return f"{name}+changes" if changed else name
 
 
-def shallow(root: Path) -> bool:
-    """Whether git has a part of the history alone."""
-    return _git(root, "rev-parse", "--is-shallow-repository") == "true"
-
-
 def _git(root: Path, *words: str) -> str:
     command = ["git", "-C", str(root), *words]
     try:
@@ -190,29 +165,3 @@ def _git(root: Path, *words: str) -> str:
         words = done.stderr.strip()
         raise EvidenceError(f"a record names its commit, and git cannot tell it: {words}")
     return done.stdout.strip()
-
-
-def note_unrecorded(
-    folder: Path, root: Path, torch_npu: str, product: str, reason: str, seen: str
-) -> None:
-    """Write that nothing could start on a combination, and why, into the evidence.
-
-    A record that is there from before stays; that it could not be made again is not evidence.
-    """
-    version = release(torch_npu)
-    known = {
-        (one.version, one.where["product"])
-        for one in files.records(folder)
-        if one.kind == "software"
-    }
-    if (version, product) not in known:
-        reason = messages.shorten(messages.Scrubber(root)(reason))
-        about = {"version": version, "torch_npu": torch_npu, "product": product}
-        writing.update_unrecorded(folder, [], [{**about, "reason": reason, "seen": seen}])
-
-
-def summary(made: Record) -> str:
-    """``127 passed, 3 failed``."""
-    found = Counter(entry.outcome for entry in made.entries)
-    order = ("passed", "failed", "crashed", "timeout", "skipped")
-    return ", ".join(f"{found[name]} {name}" for name in order if found[name])

@@ -1,22 +1,21 @@
 """The records of sweeps: what became of each operator in each form and dtype.
 
 In a file equal cells of an operator are one row, and each text stands once. ``load`` gives the whole
-again, a cell for each form and dtype, and the digest is that of the whole.
+again, a cell for each form and dtype.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from npudocs.evidence import files
+from npudocs.evidence import files, writing
 from npudocs.evidence.files import FOLDER
 from npudocs.evidence.model import PRODUCTS, numbers, release
-from npudocs.evidence.writing import lines
 
 SCHEMA = "sweep.schema.json"
 DTYPES = ("float32", "float64", "float16", "bfloat16", "complex64")
@@ -47,10 +46,9 @@ STATUSES = {
 }
 # A tensor of zeros without memory: it goes through the host's kernel, which computes nothing.
 NOT_COMPUTED = {"aten::_efficientzerotensor"}
-# A unit that died has one cell for all forms.
-_PLACES = {name: number for number, name in enumerate((*FORMS, "all"))}
-# CANN's milliseconds make one message many.
-_TICK = re.compile(r"(?<=<time>\.)\d+")
+_TICK = re.compile(r"<time>\.(\d+)")
+# The order of the cells; a unit that died has one for all forms.
+_FORMS = (*FORMS, "all")
 
 
 class SweepCell(NamedTuple):
@@ -68,126 +66,88 @@ class SweepCell(NamedTuple):
 
 
 def load(folder: Path = FOLDER) -> list[dict[str, Any]]:
-    """All records of sweeps in the evidence, by version and product.
-
-    Raises:
-        EvidenceError: one is malformed or was edited.
-    """
-    found = []
-    for path in sorted((folder / "sweeps").glob("*/*.json")):
-        stored = files.load_checked(path, SCHEMA)
-        try:
-            made = unpacked(stored)
-        except LookupError as error:
-            raise files.refusal(
-                path, "texts", f"a row names one that is not here: {error}"
-            ) from None
-        if made["digest"] != files.digest(made):
-            words = "does not fit the content: only a run may write it"
-            raise files.refusal(path, "digest", words)
-        name = files.file_name(made)
-        if path.stem != name or path.parent.name != made["kind"]:
-            raise files.refusal(path, "where", f"belongs into {made['kind']}/{name}.json")
-        found.append(made)
-    return sorted(found, key=_place)
+    """All records of sweeps, by version and product; raises EvidenceError where one was edited."""
+    found = [_unpacked(files.signed(path)) for path in files.paths(folder, "sweeps")]
+    return sorted(found, key=_order)
 
 
-def _place(made: dict[str, Any]) -> tuple[tuple[int, ...], int]:
+def _order(made: dict[str, Any]) -> tuple[tuple[int, ...], int]:
     where = made["where"]
     return numbers(release(where["torch_npu"])), PRODUCTS.index(where["product"])
 
 
-def packed(made: dict[str, Any]) -> dict[str, Any]:
-    """A record as its file has it."""
-    texts: dict[str, int] = {}
+def check(path: Path) -> None:
+    """Raise EvidenceError where a file is malformed, was edited or has the name of another."""
+    files.check_place(files.load_checked(path, SCHEMA), path)
+    files.signed(path)
+
+
+def write(made: dict[str, Any], folder: Path = FOLDER) -> Path:
+    """Write a record with its digest, or nothing where the schema forbids it; return its file."""
+    stored = _packed(made)
+    stored["digest"] = files.digest(stored)
+    path = folder / "sweeps" / made["kind"] / f"{files.file_name(made)}.json"
+    files.check_schema(stored, path, SCHEMA)
+    writing.replace(path, writing.lines(stored))
+    return path
+
+
+def _packed(made: dict[str, Any]) -> dict[str, Any]:
+    texts: dict[str, int] = defaultdict(lambda: len(texts))
     operators = {}
     for name, entry in made["operators"].items():
-        equal: dict[str, dict[str, list[str]]] = {}
+        # What cells have in common, as JSON, and the forms of each dtype that have it.
+        rows: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
         for cell in entry["cells"]:
-            row = json.dumps([cell["counts"], _packed_words(cell, texts)])
-            equal.setdefault(row, {}).setdefault(cell["dtype"], []).append(cell["form"])
-        rows = []
-        for row, by_dtype in equal.items():
-            dtypes: dict[str, list[str]] = {}
-            for dtype, forms in by_dtype.items():
-                dtypes.setdefault(", ".join(forms), []).append(dtype)
-            for forms, listed in dtypes.items():
-                rows.append([", ".join(listed), forms, *filter(None, json.loads(row))])
-        operators[name] = {**entry, "cells": rows}
+            row = {key: cell[key] for key in ("counts", "random", "fallback") if key in cell}
+            if "told" in cell:
+                row["told"] = [_packed_words(one, texts) for one in cell["told"]]
+            rows[json.dumps(row)][cell["dtype"]].append(cell["form"])
+        cells = [{"forms": forms, **json.loads(row)} for row, forms in rows.items()]
+        operators[name] = {**entry, "cells": cells}
     return {**made, "texts": [*texts], "operators": operators}
 
 
-def _packed_words(cell: dict[str, Any], texts: dict[str, int]) -> dict[str, Any]:
-    def number(text: str) -> int:
-        return texts.setdefault(text, len(texts))
-
-    words = {key: cell[key] for key in ("random",) if key in cell}
-    if "fallback" in cell:
-        words["fallback"] = [number(name) for name in cell["fallback"]]
-    if "told" in cell:
-        words["told"] = []
-        for one in cell["told"]:
-            ticks = _TICK.findall(one["message"])
-            message = number(_TICK.sub("#", one["message"]))
-            words["told"].append(
-                [one["sample"], one["status"], message, number(one["call"]), *ticks]
-            )
-    return words
+def _packed_words(one: dict[str, Any], texts: dict[str, int]) -> list[Any]:
+    # The clock's milliseconds would make one message many.
+    message, ticks = _TICK.sub("<time>.#", one["message"]), _TICK.findall(one["message"])
+    return [one["sample"], one["status"], texts[message], texts[one["call"]], *ticks]
 
 
-def unpacked(stored: dict[str, Any]) -> dict[str, Any]:
-    """The record that a file has, with a cell for each form and dtype."""
-    texts = stored["texts"]
-    operators = {}
-    for name, entry in stored["operators"].items():
+def _unpacked_words(
+    sample: int, status: str, message: int, call: int, *ticks: str, texts: list[str]
+) -> dict[str, Any]:
+    said = texts[message]
+    for tick in ticks:
+        said = said.replace("<time>.#", f"<time>.{tick}", 1)
+    return {"sample": sample, "status": status, "message": said, "call": texts[call]}
+
+
+def _unpacked(stored: dict[str, Any]) -> dict[str, Any]:
+    texts = stored.pop("texts")
+    for entry in stored["operators"].values():
         cells = []
-        for dtypes, forms, counts, *more in entry["cells"]:
-            status = min(counts, key=[*STATUSES].index)
-            words = _unpacked_words(*more, texts=texts) if more else {}
-            for dtype in dtypes.split(", "):
-                for form in forms.split(", "):
-                    about = {"dtype": dtype, "form": form, "status": status, "counts": counts}
-                    cells.append({**about, **words})
-        cells.sort(key=lambda cell: (DTYPES.index(cell["dtype"]), _PLACES[cell["form"]]))
-        operators[name] = {**entry, "cells": cells}
-    return {key: value for key, value in stored.items() if key != "texts"} | {
-        "operators": operators
-    }
-
-
-def _unpacked_words(words: dict[str, Any], texts: list[str]) -> dict[str, Any]:
-    made = {key: words[key] for key in ("random",) if key in words}
-    if "fallback" in words:
-        made["fallback"] = [texts[number] for number in words["fallback"]]
-    if "told" in words:
-        made["told"] = []
-        for sample, status, message, call, *ticks in words["told"]:
-            left = iter(ticks)
-            said = re.sub(r"(?<=<time>\.)#", lambda _, left=left: next(left, "#"), texts[message])
-            one = {"sample": sample, "status": status, "message": said, "call": texts[call]}
-            made["told"].append(one)
-    return made
-
-
-def text(made: dict[str, Any]) -> bytes:
-    """A record as its file holds it: one line an operator, so that a change can be read."""
-    stored = packed(made)
-    parts = {name: stored[name] for name in ("texts", "operators")}
-    return lines({key: value for key, value in stored.items() if key not in parts}, parts)
+        for row in entry["cells"]:
+            places = row.pop("forms")
+            row = {"status": min(row["counts"], key=[*STATUSES].index), **row}
+            if "told" in row:
+                row["told"] = [_unpacked_words(*one, texts=texts) for one in row["told"]]
+            cells += [
+                {"dtype": dtype, "form": form, **row}
+                for dtype, forms in places.items()
+                for form in forms
+            ]
+        cells.sort(key=lambda cell: (DTYPES.index(cell["dtype"]), _FORMS.index(cell["form"])))
+        entry["cells"] = cells
+    return stored
 
 
 def cells(made: dict[str, Any]) -> Iterator[SweepCell]:
     """The cells of a record."""
+    usual = {"told": [], "fallback": [], "random": False}
     for name, entry in made["operators"].items():
         for cell in entry["cells"]:
-            yield SweepCell(
-                operator=name,
-                family=entry["family"],
-                told=cell.get("told", []),
-                fallback=cell.get("fallback", []),
-                random=cell.get("random", False),
-                **{key: cell[key] for key in ("form", "dtype", "status", "counts")},
-            )
+            yield SweepCell(operator=name, family=entry["family"], **{**usual, **cell})
 
 
 def counts(made: dict[str, Any], form: str = "", dtype: str = "") -> dict[str, int]:

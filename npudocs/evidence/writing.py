@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import tempfile
@@ -10,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from npudocs.evidence import files
-from npudocs.evidence.files import CHECKS, FIELDS, FOLDER
-from npudocs.evidence.model import Entry, EvidenceError, Record
+from npudocs.evidence.model import Entry, EvidenceError, Record, Unrecorded
 
 
 def write_record(
-    about: dict[str, Any], entries: Iterable[Entry], folder: Path = FOLDER
+    about: dict[str, Any], entries: Iterable[Entry], folder: Path = files.FOLDER
 ) -> tuple[Path, Record]:
     """Write a record with its checks, and drop the checks that no record names any more.
 
@@ -27,6 +27,7 @@ def write_record(
     for entry in sorted(entries, key=lambda one: files.natural(*one.key)):
         check = {"file": entry.check, "apis": [*entry.apis], "items": [*entry.items]}
         check |= {key: getattr(entry, key) for key in ("source", "part", "dtype")}
+        check = {field: check[field] for field in files.FIELDS}
         name = files.check_id(check)
         table["checks"][name] = check
         # The newest text of a digest stands for all; others differ from it in prose alone.
@@ -40,72 +41,54 @@ def write_record(
             made["others"][name] = result
     made["digest"] = files.digest(made)
     target = folder / "records" / made["kind"] / f"{files.file_name(made)}.json"
-    record = files.record_of(made, target, table)
-    used = made["passed"].keys() | made["others"].keys()
-    for path in (folder / "records").glob("*/*.json"):
-        if path != target:
-            content = files.read(path)
-            used |= content["passed"].keys() | content["others"].keys()
+    record = files.checked_record(made, target, table)
     # The table first, with old and new: a record that names a check always finds it.
-    replace(folder / CHECKS, _table_text(table, used | _names(target)))
-    replace(target, _record_text(made))
-    replace(folder / CHECKS, _table_text(table, used))
+    _write_table(folder, table)
+    replace(target, lines(made))
+    _write_table(folder, table, files.used(folder))
     return target, record
 
 
-def _names(path: Path) -> set[str]:
-    content = files.read(path) if path.is_file() else {"passed": {}, "others": {}}
-    return content["passed"].keys() | content["others"].keys()
-
-
-def _table_text(table: dict[str, Any], used: Iterable[str]) -> bytes:
-    """The table with one line a check, so that a change can be read."""
-    kept = {name: table["checks"][name] for name in used if name in table["checks"]}
-    order = sorted(
-        kept, key=lambda n: (files.natural(*(kept[n][k] for k in ("file", "part", "dtype"))), n)
+def _write_table(folder: Path, table: dict[str, Any], used: Iterable[str] = ()) -> None:
+    """Write the table, with the used checks alone where these are known."""
+    checks = {name: table["checks"][name] for name in used or table["checks"]}
+    ordered = sorted(
+        checks.items(),
+        key=lambda one: (files.natural(*(one[1][k] for k in ("file", "part", "dtype"))), one[0]),
     )
-    sources = {check["source"] for check in kept.values()}
-    parts = {
-        "sources": {name: table["sources"][name] for name in sorted(sources)},
-        "checks": {name: {field: kept[name][field] for field in FIELDS} for name in order},
-    }
-    return lines({"schema": 2}, parts)
+    sources = sorted({check["source"] for check in checks.values()})
+    parts = {"sources": {name: table["sources"][name] for name in sources}, "checks": dict(ordered)}
+    replace(folder / files.CHECKS, lines({"schema": 2, **parts}))
 
 
-def _record_text(made: dict[str, Any]) -> bytes:
-    parts = {name: made[name] for name in ("passed", "others")}
-    return lines({key: value for key, value in made.items() if key not in parts}, parts)
+def lines(content: dict[str, Any]) -> bytes:
+    """JSON with one line for each member of each field, so that a change can be read."""
+    blocks = []
+    for name, value in content.items():
+        text = json.dumps(value, ensure_ascii=False)
+        if value and isinstance(value, (dict, list)):
+            members = [json.dumps(one, ensure_ascii=False) for one in value]
+            if isinstance(value, dict):
+                values = [json.dumps(one, ensure_ascii=False) for one in value.values()]
+                members = [f"{key}: {one}" for key, one in zip(members, values, strict=True)]
+            inside = ",\n  ".join(members)
+            text = f"{text[0]}\n  {inside}\n {text[-1]}"
+        blocks.append(f' "{name}": {text}')
+    return ("{\n" + ",\n".join(blocks) + "\n}\n").encode()
 
 
-def lines(head: dict[str, Any], parts: dict[str, dict[str, Any] | list[Any]]) -> bytes:
-    """JSON that begins with `head`, and has one line for each member of each part."""
-    blocks = [json.dumps(head, indent=1, ensure_ascii=False)[:-2]]
-    for name, members in parts.items():
-        listed = [json.dumps(one, ensure_ascii=False) for one in (members or ())]
-        ends = "[]"
-        if isinstance(members, dict):
-            ends = "{}"
-            values = [json.dumps(one, ensure_ascii=False) for one in members.values()]
-            listed = [f"{key}: {value}" for key, value in zip(listed, values, strict=True)]
-        inside = ",\n".join(f"  {line}" for line in listed)
-        blocks.append(
-            f' "{name}": {ends[0]}\n{inside}\n {ends[1]}' if listed else f' "{name}": {ends}'
-        )
-    return (",\n".join(blocks) + "\n}\n").encode()
+def write_unrecorded(folder: Path, *new: Unrecorded) -> None:
+    """Write the list of what could not start anew: with the new ones, without what has a record.
 
-
-def update_unrecorded(
-    folder: Path, recorded: Iterable[tuple[str, str]], failed: Iterable[dict[str, str]] = ()
-) -> None:
-    """Take the version and product of what is recorded out of the list, and put failures in."""
+    A record that is there from before stays; that it could not be made again is not evidence.
+    """
+    known = (one for one in files.records(folder) if one.kind == "software")
+    recorded = {(one.version, one.where["product"]) for one in known}
+    listed = {(one.version, one.product): one for one in (*files.unrecorded(folder), *new)}
+    combinations = [dataclasses.asdict(listed[key]) for key in sorted(listed.keys() - recorded)]
     path = folder / "unrecorded.json"
-    known = files.read(path)["combinations"] if path.is_file() else []
-    listed = {(one["version"], one["product"]): one for one in [*known, *failed]}
-    for key in recorded:
-        listed.pop(key, None)
-    if listed:
-        content = {"schema": 1, "combinations": [listed[key] for key in sorted(listed)]}
-        replace(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+    if combinations:
+        replace(path, lines({"schema": 1, "combinations": combinations}))
     else:
         path.unlink(missing_ok=True)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import functools
-import json
+import hashlib
 import os
 import re
 import sys
@@ -15,13 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from npudocs import device, evidence
-from npudocs.evidence import recording, sweep_records, writing
+from npudocs.evidence import recording, sweep_records
 from npudocs.evidence.sweep_records import DTYPES, FORMS
-from npudocs.sweep import SweepError, checking, jobs, pool, records
+from npudocs.sweep import SweepError, jobs, pool, records
 from npudocs.sweep.evaluate import SAMPLES_OF_OTHER_FORMS
-from npudocs.sweep.variants import variants
-
-ROOT = Path(__file__).parents[2]
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -46,11 +44,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--dtypes", type=_words, default=(), help=",".join(DTYPES))
     run.add_argument("--forms", type=_words, default=(), help=",".join(FORMS))
     run.add_argument("--shard", type=_shard, default=(1, 1), metavar="I/N")
-    run.add_argument("--workers", type=_number, default=os.cpu_count() or 1)
+    run.add_argument("--workers", type=_number, default=os.cpu_count())
     run.add_argument("--limit", type=float, default=120, help="seconds a job (default 120)")
     run.add_argument("--fresh", action="store_true", help="forget what an earlier run did")
     run.add_argument("--check", action="store_true", help="compare with the record, write none")
-    run.add_argument("--into", type=Path, default=ROOT / "build" / "sweep", help=argparse.SUPPRESS)
     run.set_defaults(command=_run)
     merge = commands.add_parser("merge", help="make one record of the files of all shards")
     merge.add_argument("shards", nargs="+", type=Path)
@@ -82,7 +79,7 @@ def _run(options: argparse.Namespace) -> None:
     number, count = options.shard
     where = header["where"]
     name = f"{where['torch_npu']}-{where['soc']}-{number}of{count}.jsonl"
-    path = options.into / name
+    path = evidence.ROOT / "build" / "sweep" / name
     if options.fresh:
         path.unlink(missing_ok=True)
     results = pool.Results(path, header)
@@ -92,16 +89,19 @@ def _run(options: argparse.Namespace) -> None:
     seconds = time.monotonic() - began
     print(f"{len(listed)} jobs in {seconds:.0f} s with {options.workers} workers: {path}")
     if options.check:
-        operators = {job.operator for job in listed}
-        asked = checking.Asked(operators, forms, header["choice"]["dtypes"])
-        _check(_content([path], partly=True), asked)
+        made = records.content([path], partly=True)
+        print(records.table(made))
+        asked = {(job.operator, form, job.dtype) for job in listed for form in forms}
+        if found := records.differences(made, evidence.sweeps(), asked):
+            words = f"{len(found)} cells are not as recorded; if that is meant, make sweep again:"
+            raise SweepError("\n  ".join([words, *found]))
+        print("As recorded.")
     elif count > 1:
         print("Merge all shards: python -m npudocs.sweep merge FILES")
     elif not options.operators and forms == tuple(FORMS):
         _merge([path])
     else:
-        made = _content([path])
-        print(records.table(made))
+        print(records.table(records.content([path])))
         print("Not recorded: only a sweep of all operators in all forms is.")
 
 
@@ -110,12 +110,10 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
     found = device.describe()
     if not found.on:
         raise SweepError("the device is switched off (DEVICE=off): a sweep needs one")
-    names = ("name", "soc", "torch", "torch_npu", "cann", "softnpu", "python")
-    about = {name: getattr(found, name) for name in names}
     return {
         "kind": found.kind,
-        "where": recording.where(about),
-        "commit": recording.commit(ROOT),
+        "where": recording.where(dataclasses.asdict(found)),
+        "commit": recording.commit(evidence.ROOT),
         "code": _code(),
         "started": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "limits": {"samples": SAMPLES_OF_OTHER_FORMS, "seconds": options.limit},
@@ -131,43 +129,14 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
 def _code() -> str:
     """Return a digest of the sweep's own code: results of another are not mixed with these."""
     files = sorted(Path(__file__).parent.glob("*.py"))
-    return evidence.sha256(b"".join(file.read_bytes() for file in files))
-
-
-def _content(paths: Sequence[Path], partly: bool = False) -> dict[str, Any]:
-    shards = []
-    for path in paths:
-        try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            shards.append([json.loads(line) for line in lines])
-        except (OSError, ValueError) as error:
-            raise SweepError(f"{path} is not the file of a shard: {error}") from error
-    families = {name: variant.family for name, variant in variants().items()}
-    operators = records.merged(shards, families, partly)
-    seconds = sum(line["seconds"] for _, *lines in shards for line in lines)
-    header = shards[0][0]
-    fields = {"started": header["started"], "dtypes": header["choice"]["dtypes"]}
-    return records.content(header, **fields, seconds=round(seconds), operators=operators)
-
-
-def _check(made: dict[str, Any], asked: checking.Asked) -> None:
-    found = checking.differences(made, checking.record_of(made, evidence.sweeps()), asked)
-    print(records.table(made))
-    if found:
-        listed = "\n  ".join(found)
-        raise SweepError(
-            f"{len(found)} cells are not as recorded; if that is meant, make sweep again:\n  {listed}"
-        )
-    print("As recorded.")
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _merge(paths: Sequence[Path]) -> None:
-    made = _content(paths)
-    target = evidence.FOLDER / "sweeps" / made["kind"] / f"{evidence.file_name(made)}.json"
-    evidence.check_schema(sweep_records.packed(made), target, sweep_records.SCHEMA)
-    writing.replace(target, sweep_records.text(made))
+    made = records.content(paths)
+    target = sweep_records.write(made)
     print(records.table(made))
-    print(f"The record: {target.relative_to(ROOT)}")
+    print(f"The record: {target.relative_to(evidence.ROOT)}")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import re
 
 import torch
@@ -40,6 +39,7 @@ class Verdict:
 
 
 _SAME = Verdict("same")
+_SCRUB = messages.Scrubber(evidence.ROOT)
 # The worst first.
 _SEVERITY = list(STATUSES).index
 
@@ -49,14 +49,9 @@ def worst(statuses: list[str]) -> str:
     return min(statuses, key=_SEVERITY)
 
 
-@functools.cache
-def _scrubber() -> messages.Scrubber:
-    return messages.Scrubber(evidence.ROOT)
-
-
 def of_error(error: BaseException) -> str:
     """Return an error's kind and text, on one line, with nothing of this machine or this run."""
-    text = _scrubber()(messages.without_frames(_NOISE.sub("", str(error))))
+    text = _SCRUB(messages.without_frames(_NOISE.sub("", str(error))))
     return messages.shorten(" ".join(f"{type(error).__name__}: {text}".split()), 300)
 
 

@@ -54,24 +54,6 @@ class Tally:
         return made | ({"told": self.told} if self.told else {})
 
 
-@dataclasses.dataclass(frozen=True)
-class Pair:
-    """One sample, ready to be called on the CPU and on the device."""
-
-    cpu: Call
-    npu: Call
-    tangents: list[torch.Tensor]
-    device: str
-
-    def run(self, form: str) -> Outputs | Exception:
-        """Return what the CPU gives."""
-        return _run(form, self.cpu, self.tangents)
-
-    def run_there(self, form: str) -> Outputs | Exception:
-        """Return what the device gives."""
-        return _run(form, self.npu, [_moved(tangent, self.device) for tangent in self.tangents])
-
-
 def evaluate(
     variant: Variant, dtype: str, forms: tuple[str, ...], errors: StandardError, device: str
 ) -> dict[str, Any]:
@@ -83,51 +65,37 @@ def evaluate(
     cells = {form: Tally(form) for form in forms if form in variant.forms}
     cpu = None
     for number, sample in enumerate(variant.samples(dtype)):
-        made = call_of(sample, variant.reference)
-        if made is None:
+        call = call_of(sample, variant.reference)
+        if call is None:
             continue
         if dtype == "float64" and cpu is None and number < SAMPLES_OF_OTHER_FORMS:
-            cpu = check(*made, sample)
+            cpu = check(call, sample)
         for form, cell in cells.items():
             if form == "dual" or number < SAMPLES_OF_OTHER_FORMS:
-                pair = _pair(variant, form, sample, made, device)
-                if verdict := _verdict(pair, cell, dtype, errors):
+                inplace = variant.inplace if form == "inplace" else None
+                here = call.copy(inplace or variant.reference, "cpu")
+                there = call.copy(inplace or variant.function, device, sample.host)
+                if verdict := _verdict(here, there, cell, dtype, errors):
                     cell.add(number, sample, verdict)
     found = {"cells": [cell.content() for cell in cells.values() if cell.counts]}
     return found | ({"cpu": cpu} if cpu else {})
 
 
-def _pair(
-    variant: Variant, form: str, sample: Sample, made: tuple[Call, list[torch.Tensor]], device: str
-) -> Pair:
-    """Each call gets tensors of its own: one in place may not spoil the next."""
-    call, tangents = made
-    functions = (variant.reference, variant.function)
-    if form == "inplace":
-        functions = (variant.inplace, variant.inplace)
-    calls = []
-    for function, to in zip(functions, ("cpu", device), strict=True):
-        leaves = [
-            _moved(leaf, "cpu" if sample.host and place not in call.places else to)
-            for place, leaf in enumerate(call.leaves)
-        ]
-        calls.append(Call(function, leaves, call.structure, call.places, sample.process))
-    return Pair(*calls, tangents, device)
-
-
-def _verdict(pair: Pair, cell: Tally, dtype: str, errors: StandardError) -> Verdict | None:
-    cpu = pair.run(cell.form)
+def _verdict(
+    here: Call, there: Call, cell: Tally, dtype: str, errors: StandardError
+) -> Verdict | None:
+    cpu = _run(cell.form, here)
     if not isinstance(cpu, Exception) and not any(t is not None for t in cpu[1]):
         return None  # nothing that could be kept or lost
-    seen = _sent_to_the_host(pair, cell, errors)
-    npu = pair.run_there(cell.form)
+    seen = _sent_to_the_host(there, cell, errors)
+    npu = _run(cell.form, there)
     verdict = compare.judge(cpu, npu, dtype)
     if verdict.status in ("wrong", "tangent lost"):
-        if draws_random_numbers(lambda: pair.run(cell.form)):
+        if draws_random_numbers(lambda: _run(cell.form, here)):
             cell.random = True
             verdict = compare.judge(cpu, npu, dtype, values_matter=False)
         elif cell.form in ("func.jvp", "batched"):
-            truth = _dual_numbers(pair, cell.form)
+            truth = _dual_numbers(here, cell.form)
             if truth and compare.judge(truth, npu, dtype).status == "same":
                 verdict = Verdict("cpu wrong", compare.judge(truth, cpu, dtype).message)
     if verdict.status == "same" and seen - NOT_COMPUTED:
@@ -135,7 +103,7 @@ def _verdict(pair: Pair, cell: Tally, dtype: str, errors: StandardError) -> Verd
     return verdict
 
 
-def _sent_to_the_host(pair: Pair, cell: Tally, errors: StandardError) -> set[str]:
+def _sent_to_the_host(call: Call, cell: Tally, errors: StandardError) -> set[str]:
     """Return the operators that go to the host, found in a call of its own.
 
     While any dispatch mode is on, torch takes other formulas for some operators, so what is seen
@@ -143,14 +111,14 @@ def _sent_to_the_host(pair: Pair, cell: Tally, errors: StandardError) -> set[str
     """
     if sum(cell.counts.values()) < SAMPLES_OF_OTHER_FORMS:
         with Watch(errors) as watch:
-            pair.run_there(cell.form)
+            _run(cell.form, call)
         cell.fallback |= watch.seen
     return cell.fallback
 
 
-def _dual_numbers(pair: Pair, form: str) -> Outputs | None:
+def _dual_numbers(call: Call, form: str) -> Outputs | None:
     """Return what the CPU's dual numbers say that a form of torch.func should give."""
-    found = pair.run("dual")
+    found = _run("dual", call)
     if isinstance(found, Exception):
         return None
     values, tangents = found
@@ -159,21 +127,9 @@ def _dual_numbers(pair: Pair, form: str) -> Outputs | None:
     return values, tangents
 
 
-def _moved(leaf: Any, device: str) -> Any:
-    """Return a leaf of the arguments on a device: a tensor's copy with the same values and layout."""
-    if isinstance(leaf, torch.Tensor):
-        if leaf.layout != torch.strided or torch._debug_has_internal_overlap(leaf) == 1:
-            return leaf.to(device)
-        copy = torch.empty_strided(leaf.size(), leaf.stride(), dtype=leaf.dtype, device=device)
-        return copy.copy_(leaf)
-    if isinstance(leaf, torch.device) or (isinstance(leaf, str) and leaf == "cpu"):
-        return torch.device(device)
-    return leaf
-
-
-def _run(form: str, call: Call, tangents: list[torch.Tensor]) -> Outputs | Exception:
+def _run(form: str, call: Call) -> Outputs | Exception:
     try:
-        values, found = CALLS[form](call, tangents)
+        values, found = CALLS[form](call)
         return [_read(value) for value in values], [_read(tangent) for tangent in found]
     except Exception as error:
         return error

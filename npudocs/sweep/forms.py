@@ -1,11 +1,11 @@
 """One call of an operator in each form, and the tangents that come out.
 
-Every function here takes the operator, its arguments on some device, and a tangent for each
-argument that is differentiated; it returns ``(values, tangents)``, two flat lists of equal length.
+A form takes a call and returns ``(values, tangents)``, two flat lists of equal length.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -16,23 +16,19 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 Outputs = tuple[list[torch.Tensor | None], list[torch.Tensor | None]]
 
 
+@dataclasses.dataclass(frozen=True)
 class Call:
-    """An operator's arguments, of which some are differentiated.
+    """An operator and its arguments, of which some are differentiated along tangents.
 
-    `leaves` are the arguments' leaves on the device; `places` are the positions of those that are
-    differentiated.
+    `leaves` are the arguments' leaves; `places` are the positions of those that are differentiated.
     """
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        leaves: list[Any],
-        structure: Any,
-        places: list[int],
-        process: Callable[[Any], Any],
-    ) -> None:
-        self.function, self.leaves, self.structure = function, leaves, structure
-        self.places, self.process = places, process
+    function: Callable[..., Any]
+    leaves: list[Any]
+    structure: Any
+    places: list[int]
+    process: Callable[[Any], Any]
+    tangents: list[torch.Tensor]
 
     @property
     def inputs(self) -> list[torch.Tensor]:
@@ -50,6 +46,35 @@ class Call:
         arguments, keywords = self.arguments(list(inputs))
         return self.process(self.function(*arguments, **keywords))
 
+    def duals(self) -> list[torch.Tensor]:
+        """Return the tensors that are differentiated, with their tangents."""
+        pairs = zip(self.inputs, self.tangents, strict=True)
+        return [fwAD.make_dual(*pair) for pair in pairs]
+
+    def copy(self, function: Callable[..., Any], device: str, host: bool = False) -> Call:
+        """Return the call of `function` with copies on a device: one in place may not spoil the next.
+
+        With `host` only what is differentiated is moved there.
+        """
+        leaves = [
+            _moved(leaf, "cpu" if host and place not in self.places else device)
+            for place, leaf in enumerate(self.leaves)
+        ]
+        tangents = [_moved(tangent, device) for tangent in self.tangents]
+        return dataclasses.replace(self, function=function, leaves=leaves, tangents=tangents)
+
+
+def _moved(leaf: Any, device: str) -> Any:
+    """Return a leaf of the arguments on a device: a tensor's copy with the same values and layout."""
+    if isinstance(leaf, torch.Tensor):
+        if leaf.layout != torch.strided or torch._debug_has_internal_overlap(leaf) == 1:
+            return leaf.to(device)
+        copy = torch.empty_strided(leaf.size(), leaf.stride(), dtype=leaf.dtype, device=device)
+        return copy.copy_(leaf)
+    if isinstance(leaf, torch.device) or (isinstance(leaf, str) and leaf == "cpu"):
+        return torch.device(device)
+    return leaf
+
 
 def differentiable(output: Any) -> list[torch.Tensor]:
     """Return the tensors of an output that can carry a tangent."""
@@ -60,65 +85,60 @@ def differentiable(output: Any) -> list[torch.Tensor]:
     ]
 
 
-def _duals(call: Call, tangents: list[torch.Tensor]) -> list[torch.Tensor]:
-    return [fwAD.make_dual(x, t) for x, t in zip(call.inputs, tangents, strict=True)]
-
-
 def _unpacked(output: Any) -> Outputs:
     pairs = [fwAD.unpack_dual(tensor) for tensor in differentiable(output)]
     return [pair.primal for pair in pairs], [pair.tangent for pair in pairs]
 
 
-def dual(call: Call, tangents: list[torch.Tensor]) -> Outputs:
+def dual(call: Call) -> Outputs:
     """Out of place."""
     with fwAD.dual_level():
-        return _unpacked(call(*_duals(call, tangents)))
+        return _unpacked(call(*call.duals()))
 
 
-def inplace(call: Call, tangents: list[torch.Tensor]) -> Outputs:
+def inplace(call: Call) -> Outputs:
     """In place on a copy of the first argument: a leaf's own tangent must not be written to."""
     with fwAD.dual_level():
-        arguments, keywords = call.arguments(_duals(call, tangents))
+        arguments, keywords = call.arguments(call.duals())
         first, *others = arguments
         return _unpacked(call.process(call.function(first.clone(), *others, **keywords)))
 
 
-def out(call: Call, tangents: list[torch.Tensor]) -> Outputs:
+def out(call: Call) -> Outputs:
     """With ``out=``: torch refuses it on dual tensors."""
     expected, structure = tree_flatten(call(*call.inputs))
     empty = [
         torch.empty_like(leaf) if isinstance(leaf, torch.Tensor) else leaf for leaf in expected
     ]
     with fwAD.dual_level():
-        arguments, keywords = call.arguments(_duals(call, tangents))
+        arguments, keywords = call.arguments(call.duals())
         return _unpacked(
             call.function(*arguments, **keywords, out=tree_unflatten(empty, structure))
         )
 
 
-def func_jvp(call: Call, tangents: list[torch.Tensor]) -> Outputs:
+def func_jvp(call: Call) -> Outputs:
     """By torch.func.jvp."""
-    flat = _flat(call)
-    values, found = torch.func.jvp(flat, tuple(call.inputs), tuple(tangents))
+    values, found = torch.func.jvp(_flat(call), tuple(call.inputs), tuple(call.tangents))
     return list(values), list(found)
 
 
-def batched(call: Call, tangents: list[torch.Tensor]) -> Outputs:
+def batched(call: Call) -> Outputs:
     """By torch.func.vmap over torch.func.jvp, with two tangents at once."""
     flat = _flat(call)
 
     def push(*directions: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return torch.func.jvp(flat, tuple(call.inputs), directions)[1]
 
-    stacked = tuple(torch.stack((tangent, 2 * tangent)) for tangent in tangents)
+    stacked = tuple(torch.stack((tangent, 2 * tangent)) for tangent in call.tangents)
     return list(flat(*call.inputs)), list(torch.func.vmap(push, randomness="same")(*stacked))
 
 
-def forward_over_reverse(call: Call, tangents: list[torch.Tensor]) -> Outputs:
+def forward_over_reverse(call: Call) -> Outputs:
     """The gradient of a weighted sum of the outputs, on dual tensors."""
     with fwAD.dual_level():
         leaves = [x.detach().requires_grad_() for x in call.inputs]
-        duals = [fwAD.make_dual(x, t) for x, t in zip(leaves, tangents, strict=True)]
+        duals = [fwAD.make_dual(x, t) for x, t in zip(leaves, call.tangents, strict=True)]
         outputs = [one for one in differentiable(call(*duals)) if one.requires_grad]
         weights = [_weights(fwAD.unpack_dual(one).primal) for one in outputs]
         gradients = torch.autograd.grad(
@@ -138,7 +158,7 @@ def _flat(call: Call) -> Callable[..., tuple[torch.Tensor, ...]]:
     return lambda *inputs: tuple(differentiable(call(*inputs)))
 
 
-CALLS: dict[str, Callable[[Call, list[torch.Tensor]], Outputs]] = {
+CALLS: dict[str, Callable[[Call], Outputs]] = {
     "dual": dual,
     "inplace": inplace,
     "out": out,

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import torch
+
 from npudocs.evidence.sweep_records import DTYPES
 from npudocs.sweep import SweepError
+from npudocs.sweep.evaluate import evaluate
+from npudocs.sweep.fallback import StandardError
 from npudocs.sweep.variants import variants
 
 
@@ -52,12 +57,6 @@ _errors: Any = None
 def start() -> None:
     """Prepare a process of the pool: the operators are small, one thread each is fastest."""
     global _errors
-    import warnings
-
-    import torch
-
-    from npudocs.sweep.fallback import StandardError
-
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     _errors = StandardError()
@@ -65,10 +64,6 @@ def start() -> None:
 
 def run(job: Job, forms: tuple[str, ...]) -> dict[str, Any]:
     """Evaluate a job in this process; return its cells and how long it took."""
-    import torch
-
-    from npudocs.sweep.evaluate import evaluate
-
     accelerator = torch.accelerator.current_accelerator()
     began = time.perf_counter()
     found = evaluate(variants()[job.operator], job.dtype, forms, _errors, accelerator.type)

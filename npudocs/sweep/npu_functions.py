@@ -2,7 +2,7 @@
 
 A function is listed under the name of its operator in the dispatcher, namespace ``npu``. What
 has an autograd kernel of torch_npu there is either in ``FUNCTIONS`` or, with the reason, in
-``unsampled.json``. torch_npu is imported only when something is called.
+``tests/sweep/unsampled.json``. torch_npu is imported only when something is called.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from . import npu_references as references
+from . import npu_references as ref
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,12 +39,15 @@ def _function(
     name: str,
     shapes: str,
     reference: Callable[..., Any],
+    *options: Any,
     call: Callable[..., Any] | None = None,
     dtypes: str = "float32 float16 bfloat16",
+    **keywords: Any,
 ) -> NpuFunction:
-    """Return an entry of the table; without `call`, the operator takes the tensors alone."""
+    """Return an entry of the table; without `call`, the operator takes tensors and options."""
     inputs = tuple(tuple(map(int, shape.split(","))) for shape in shapes.split())
-    return NpuFunction(name, call or _npu(name), reference, inputs, tuple(dtypes.split()))
+    call = call or _npu(name, *options, **keywords)
+    return NpuFunction(name, call, reference, inputs, tuple(dtypes.split()))
 
 
 def _npu(name: str, *options: Any, part: Any = None, **keywords: Any) -> Callable[..., Any]:
@@ -62,22 +65,14 @@ def _npu(name: str, *options: Any, part: Any = None, **keywords: Any) -> Callabl
     return call
 
 
-def _first(name: str, *options: Any, **keywords: Any) -> Callable[..., Any]:
-    return _npu(name, *options, part=0, **keywords)
-
-
 def _other(x: Tensor) -> torch.dtype:
     return torch.float16 if x.dtype == torch.float32 else torch.float32
 
 
-def _dtype_cast(x: Tensor) -> Tensor:
-    import torch_npu
-
-    return torch_npu.npu_dtype_cast(x, _other(x))
-
-
-def _plain_dtype_cast(x: Tensor) -> Tensor:
-    return _npu("_npu_dtype_cast", _other(x))(x)
+def _dtype_cast(name: str) -> NpuFunction:
+    return _function(
+        name, "3,4", lambda x: x.to(_other(x)), call=lambda x: _npu(name, _other(x))(x)
+    )
 
 
 def _integers(x: Tensor, values: Any, dtype: torch.dtype = torch.int64) -> Tensor:
@@ -85,20 +80,20 @@ def _integers(x: Tensor, values: Any, dtype: torch.dtype = torch.int64) -> Tenso
 
 
 def _cross_entropy(x: Tensor) -> Tensor:
-    return _first("npu_cross_entropy_loss")(x, _integers(x, [0, 2, 1]))
+    return _npu("npu_cross_entropy_loss", part=0)(x, _integers(x, [0, 2, 1]))
 
 
 def _permute(tokens: Tensor) -> Tensor:
     experts = _integers(tokens, [[1, 0], [2, 1], [0, 2]])
-    return _first("npu_moe_token_permute")(tokens, experts)
+    return _npu("npu_moe_token_permute", part=0)(tokens, experts)
 
 
-def _unpermute(name: str, part: Any = None) -> Callable[[Tensor, Tensor], Tensor]:
+def _unpermute(name: str, part: Any = None) -> NpuFunction:
     def call(rows: Tensor, probabilities: Tensor) -> Tensor:
         places = _integers(rows, [2, 0, 4, 3, 1, 5], torch.int32)
         return _npu(name, part=part)(rows, places, probabilities)
 
-    return call
+    return _function(name, "6,8 3,2", ref.unpermuted, call=call)
 
 
 def _apply_rotary(query: Tensor, key: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
@@ -106,17 +101,9 @@ def _apply_rotary(query: Tensor, key: Tensor, cos: Tensor, sin: Tensor) -> tuple
     return _npu("npu_apply_rotary_pos_emb")(query.clone(), key.clone(), cos, sin)
 
 
-def _lstm(x: Tensor, h: Tensor, c: Tensor, *params: Tensor) -> tuple[Tensor, ...]:
-    return torch.lstm(x, (h, c), params, True, 1, 0.0, True, False, False)
-
-
-def _gru(x: Tensor, h: Tensor, *params: Tensor) -> tuple[Tensor, ...]:
-    return torch.gru(x, h, params, True, 1, 0.0, True, False, False)
-
-
 def _attention(name: str) -> NpuFunction:
-    call = _first(name, 2, "BNSD", scale=0.5)
-    return _function(name, "1,2,4,16 1,2,6,16 1,2,6,16", references.attention, call)
+    shapes = "1,2,4,16 1,2,6,16 1,2,6,16"
+    return _function(name, shapes, ref.attention, 2, "BNSD", part=0, scale=0.5)
 
 
 _HALF = "float16 bfloat16"
@@ -124,64 +111,53 @@ _NO_BFLOAT = "float32 float16"
 
 # Name, shapes of the inputs, what it should give, and how it is called where the tensors are not all.
 FUNCTIONS: tuple[NpuFunction, ...] = (
-    _function("fast_gelu", "3,4", references.fast_gelu),
-    _function("npu_fast_gelu", "3,4", references.fast_gelu),
+    _function("fast_gelu", "3,4", ref.fast_gelu),
+    _function("npu_fast_gelu", "3,4", ref.fast_gelu),
     _function("npu_gelu", "3,4", F.gelu),
-    _function("npu_geglu", "3,8", references.geglu, _first("npu_geglu")),
-    _function("npu_swiglu", "3,8", references.swiglu),
+    _function("npu_geglu", "3,8", ref.geglu, part=0),
+    _function("npu_swiglu", "3,8", ref.swiglu),
     _function("npu_linear", "3,4 5,4 5", F.linear),
-    _function("npu_rms_norm", "2,3,8 8", references.rms_norm, _first("npu_rms_norm")),
+    _function("npu_rms_norm", "2,3,8 8", ref.rms_norm, part=0),
+    _function("npu_add_rms_norm", "3,8 3,8 8", ref.add_rms_norm, part=slice(0, 3, 2)),
     _function(
-        "npu_add_rms_norm",
-        "3,8 3,8 8",
-        references.add_rms_norm,
-        _npu("npu_add_rms_norm", part=slice(0, 3, 2)),
+        "npu_add_layer_norm", "3,8 3,8 8 8", ref.add_layer_norm, 1e-5, True, part=slice(0, 4, 3)
     ),
-    _function(
-        "npu_add_layer_norm",
-        "3,8 3,8 8 8",
-        references.add_layer_norm,
-        _npu("npu_add_layer_norm", 1e-5, True, part=slice(0, 4, 3)),
-    ),
-    _function("npu_deep_norm", "3,8 3,8 8 8", references.deep_norm, _npu("npu_deep_norm", part=2)),
+    _function("npu_deep_norm", "3,8 3,8 8 8", ref.deep_norm, part=2),
     _function(
         "npu_group_norm_swish",
         "2,4,3 4 4",
-        references.group_norm_swish,
-        lambda x, w, b: torch.ops.npu.npu_group_norm_swish(x, 2, w, b)[0],
+        ref.group_norm_swish,
+        call=lambda x, w, b: torch.ops.npu.npu_group_norm_swish(x, 2, w, b)[0],
     ),
-    _function("npu_cross_entropy_loss", "3,4", references.cross_entropy, _cross_entropy),
+    _function("npu_cross_entropy_loss", "3,4", ref.cross_entropy, call=_cross_entropy),
     _function(
         "npu_gather_sparse_index",
         "4,3",
         lambda x: x[torch.tensor([0, 2, 2])],
-        lambda x: _npu("npu_gather_sparse_index")(x, _integers(x, [0, 2, 2])),
+        call=lambda x: _npu("npu_gather_sparse_index")(x, _integers(x, [0, 2, 2])),
     ),
     # Nothing is dropped: what is drawn does not matter.
-    _function("_npu_dropout", "3,4", lambda x: x * 1, _first("_npu_dropout", 0.0)),
-    _function("npu_dtype_cast", "3,4", lambda x: x.to(_other(x)), _dtype_cast),
-    _function("_npu_dtype_cast", "3,4", lambda x: x.to(_other(x)), _plain_dtype_cast),
+    _function("_npu_dropout", "3,4", lambda x: x * 1, 0.0, part=0),
+    _dtype_cast("npu_dtype_cast"),
+    _dtype_cast("_npu_dtype_cast"),
     # To the format ND, which it has: the tensor itself comes back, and its tangent with it.
     *(
-        _function(name, "3,4", torch.clone, _npu(name, *options))
+        _function(name, "3,4", torch.clone, *options)
         for name, options in {
             "_npu_format_cast": (2,),
             "_npu_format_cast.aclnn": (2, 0),
             "_npu_format_cast.input_dtype": (2, 0, 0),
         }.items()
     ),
-    _function("npu_rotary_mul", "2,3,4,64 1,3,1,64 1,3,1,64", references.rotary),
+    _function("npu_rotary_mul", "2,3,4,64 1,3,1,64 1,3,1,64", ref.rotary),
     _function(
-        "npu_interleave_rope",
-        "1,2,3,64 1,1,3,64 1,1,3,64",
-        references.interleaved_rotary,
-        dtypes=_HALF,
+        "npu_interleave_rope", "1,2,3,64 1,1,3,64 1,1,3,64", ref.interleaved_rotary, dtypes=_HALF
     ),
     _function(
         "npu_apply_rotary_pos_emb",
         "1,2,3,128 1,2,1,128 1,2,1,128 1,2,1,128",
-        references.rotary_of_both,
-        _apply_rotary,
+        ref.rotary_of_both,
+        call=_apply_rotary,
     ),
     _attention("npu_fusion_attention"),
     _attention("npu_fusion_attention_v2"),
@@ -189,25 +165,19 @@ FUNCTIONS: tuple[NpuFunction, ...] = (
     _function(
         "npu_nsa_compress",
         "32,2,16 16,2",
-        references.compressed,
-        _npu("npu_nsa_compress", 16, 16, actual_seq_len=[32]),
-        _HALF,
+        ref.compressed,
+        16,
+        16,
+        actual_seq_len=[32],
+        dtypes=_HALF,
     ),
-    _function("npu_moe_token_permute", "3,8", references.permuted, _permute),
-    _function(
-        "npu_moe_token_unpermute",
-        "6,8 3,2",
-        references.unpermuted,
-        _unpermute("npu_moe_token_unpermute"),
-    ),
-    _function(
-        "_npu_moe_token_unpermute",
-        "6,8 3,2",
-        references.unpermuted,
-        _unpermute("_npu_moe_token_unpermute", 0),
-    ),
-    _function("npu_moe_gating_top_k", "3,8", references.gated, _first("npu_moe_gating_top_k", 2)),
+    _function("npu_moe_token_permute", "3,8", ref.permuted, call=_permute),
+    _unpermute("npu_moe_token_unpermute"),
+    _unpermute("_npu_moe_token_unpermute", 0),
+    _function("npu_moe_gating_top_k", "3,8", ref.gated, 2, part=0),
     # torch_npu's torch.lstm and torch.gru call them.
-    _function("_lstm_npu", "4,2,3 1,2,5 1,2,5 20,3 20,5 20 20", references.lstm, _lstm, _NO_BFLOAT),
-    _function("_gru_npu", "4,2,3 1,2,5 15,3 15,5 15 15", references.gru, _gru, _NO_BFLOAT),
+    _function(
+        "_lstm_npu", "4,2,3 1,2,5 1,2,5 20,3 20,5 20 20", ref.lstm, call=ref.lstm, dtypes=_NO_BFLOAT
+    ),
+    _function("_gru_npu", "4,2,3 1,2,5 15,3 15,5 15 15", ref.gru, call=ref.gru, dtypes=_NO_BFLOAT),
 )

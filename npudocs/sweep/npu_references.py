@@ -98,30 +98,12 @@ def gated(scores: Tensor) -> Tensor:
     return scores.float().softmax(-1).topk(2).values.to(scores.dtype)
 
 
-def lstm(
-    x: Tensor, h: Tensor, c: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor, b_hh: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """One layer in one direction."""
-    hidden, cell, outputs = h[0], c[0], []
-    for one in x:
-        gates = F.linear(one, w_ih, b_ih) + F.linear(hidden, w_hh, b_hh)
-        i, f, g, o = gates.chunk(4, 1)
-        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
-        hidden = o.sigmoid() * cell.tanh()
-        outputs.append(hidden)
-    return torch.stack(outputs), hidden[None], cell[None]
+def lstm(x: Tensor, h: Tensor, c: Tensor, *params: Tensor) -> tuple[Tensor, ...]:
+    """One layer in one direction, without oneDNN's, which has no forward formula."""
+    with torch.backends.mkldnn.flags(enabled=False):
+        return torch.lstm(x, (h, c), params, True, 1, 0.0, True, False, False)
 
 
-def gru(
-    x: Tensor, h: Tensor, w_ih: Tensor, w_hh: Tensor, b_ih: Tensor, b_hh: Tensor
-) -> tuple[Tensor, Tensor]:
+def gru(x: Tensor, h: Tensor, *params: Tensor) -> tuple[Tensor, ...]:
     """One layer in one direction."""
-    hidden, outputs = h[0], []
-    for one in x:
-        of_input = F.linear(one, w_ih, b_ih).chunk(3, 1)
-        of_hidden = F.linear(hidden, w_hh, b_hh).chunk(3, 1)
-        reset, update = ((a + b).sigmoid() for a, b in zip(of_input, of_hidden[:2], strict=False))
-        new = (of_input[2] + reset * of_hidden[2]).tanh()
-        hidden = (1 - update) * new + update * hidden
-        outputs.append(hidden)
-    return torch.stack(outputs), hidden[None]
+    return torch.gru(x, h, params, True, 1, 0.0, True, False, False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterable
 from concurrent.futures import TimeoutError as TooLong
 from pathlib import Path
@@ -16,7 +17,6 @@ from typing import Any
 from pebble import ProcessExpired, ProcessPool
 from tqdm import tqdm
 
-from npudocs.evidence.messages import ending
 from npudocs.evidence.writing import replace
 from npudocs.sweep import SweepError
 from npudocs.sweep.jobs import Job, start
@@ -59,18 +59,14 @@ class Results:
         kept = [self.header, *listed]
         # Whole or not at all: what was done before must not be lost by stopping here.
         replace(self.path, "".join(f"{json.dumps(line)}\n" for line in kept).encode())
-        for line in listed:
-            self._keep(line)
-
-    def _keep(self, line: dict[str, Any]) -> None:
-        self.done[Job(line["operator"], line["dtype"])] = line
+        self.done = {Job(line["operator"], line["dtype"]): line for line in listed}
 
     def add(self, job: Job, found: dict[str, Any]) -> None:
         """Keep a job's result, on the disk too."""
         line = {**job._asdict(), **found}
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-        self._keep(line)
+        self.done[job] = line
 
 
 def run(
@@ -79,7 +75,6 @@ def run(
     results: Results,
     workers: int,
     limit: float,
-    bar: bool = True,
 ) -> None:
     """Evaluate what is not done yet in `workers` processes, at most `limit` seconds a job.
 
@@ -94,7 +89,7 @@ def run(
         initializer=start,
         context=multiprocessing.get_context("spawn"),
     )
-    progress = tqdm(total=done + len(left), initial=done, unit="job", disable=not bar)
+    progress = tqdm(total=done + len(left), initial=done, unit="job", disable=None)
     with pool, progress:
         futures = [(job, pool.schedule(evaluate, (job,), timeout=limit)) for job in left]
         try:
@@ -112,7 +107,11 @@ def _result(future: Any, limit: float) -> dict[str, Any]:
     except TooLong:
         return _whole("timeout", f"no answer within {limit:g} seconds", limit)
     except ProcessExpired as error:
-        return _whole("crashed", ending(error.exitcode))
+        code = error.exitcode
+        how = f"ended with exit code {code}"
+        if code < 0:
+            how = f"was ended by signal {signal.Signals(-code).name}"
+        return _whole("crashed", f"the process {how}")
     except Exception as error:
         # Not the operator's: the sweep itself is broken, and its numbers would be too.
         raise SweepError(f"the sweep failed at a job: {type(error).__name__}: {error}") from error

@@ -1,63 +1,68 @@
-"""The record of a sweep: made from the files of its shards."""
+"""The record of a sweep: made from the files of its shards, told, and compared with an earlier one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections import Counter
+from collections.abc import Container, Sequence
+from pathlib import Path
 from typing import Any
 
 from npudocs import evidence
 from npudocs.evidence.sweep_records import DTYPES, FORMS
 from npudocs.sweep import SweepError
 from npudocs.sweep.compare import TOLERANCES
+from npudocs.sweep.variants import variants
 
 
-def merged(
-    shards: Iterable[list[dict[str, Any]]], families: dict[str, str], partly: bool = False
-) -> dict[str, Any]:
-    """Return the operators of a record, from the lines of all shards, headers first.
+def content(paths: Sequence[Path], partly: bool = False) -> dict[str, Any]:
+    """Return a record's content, from the files of all shards.
 
     `partly` is for looking at some of the shards, which make no record.
 
     Raises:
         SweepError: the shards are of different runs, or one is missing or there twice.
     """
-    headers, lines = [], []
-    for header, *listed in shards:
-        headers.append(header)
-        lines += listed
+    shards = []
+    for path in paths:
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            shards.append([json.loads(line) for line in lines])
+        except (OSError, ValueError) as error:
+            raise SweepError(f"{path} is not the file of a shard: {error}") from error
     if not partly:
-        _check_headers(headers)
+        _check_headers([header for header, *_ in shards])
+    header, lines = shards[0][0], [line for _, *listed in shards for line in listed]
+    return {
+        "schema": 3,
+        **{key: header[key] for key in ("kind", "where", "commit", "limits")},
+        "tolerances": {name: list(pair) for name, pair in TOLERANCES.items()},
+        "started": header["started"],
+        "dtypes": header["choice"]["dtypes"],
+        "seconds": round(sum(line["seconds"] for line in lines)),
+        "operators": _operators(lines),
+    }
+
+
+def _check_headers(headers: list[dict[str, Any]]) -> None:
+    of_run = [{key: value for key, value in one.items() if key != "shard"} for one in headers]
+    if any(one != of_run[0] for one in of_run):
+        raise SweepError("the shards are of different runs: device, torch, commit or choice differ")
+    numbers = sorted(header["shard"][0] for header in headers)
+    (count, *others) = {header["shard"][1] for header in headers}
+    if others or numbers != [*range(1, count + 1)]:
+        raise SweepError(f"of the shards 1 to {count}, there are {numbers}")
+
+
+def _operators(lines: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for line in sorted(lines, key=lambda one: DTYPES.index(one["dtype"])):
         name = line["operator"]
-        entry = found.setdefault(name, {"family": families[name], "cells": []})
+        entry = found.setdefault(name, {"family": variants()[name].family, "cells": []})
         entry["cells"] += [{"dtype": line["dtype"], **cell} for cell in line["cells"]]
         if "cpu" in line:
             entry["cpu"] = line["cpu"]
     return {name: found[name] for name in sorted(found, key=str.lower)}
-
-
-def _check_headers(headers: list[dict[str, Any]]) -> None:
-    if not headers:
-        raise SweepError("there is nothing to merge")
-    base = {key: value for key, value in headers[0].items() if key != "shard"}
-    if any({k: v for k, v in one.items() if k != "shard"} != base for one in headers):
-        raise SweepError("the shards are of different runs: device, torch, commit or choice differ")
-    numbers = sorted(header["shard"][0] for header in headers)
-    count = headers[0]["shard"][1]
-    if any(header["shard"][1] != count for header in headers) or numbers != [*range(1, count + 1)]:
-        raise SweepError(f"of the shards 1 to {count}, there are {numbers}")
-
-
-def content(header: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """Return a record's content with its digest."""
-    made = {
-        "schema": 2,
-        **{key: header[key] for key in ("kind", "where", "commit", "limits")},
-        "tolerances": {name: list(pair) for name, pair in TOLERANCES.items()},
-        **fields,
-    }
-    return {**made, "digest": evidence.digest(made)}
 
 
 def table(made: dict[str, Any]) -> str:
@@ -66,6 +71,57 @@ def table(made: dict[str, Any]) -> str:
     for dtype in DTYPES:
         for form in FORMS:
             if found := evidence.sweep_counts(made, form, dtype):
-                words = ", ".join(f"{status}: {number}" for status, number in found.items())
-                rows.append(f"{dtype:10} {form:22} {sum(found.values()):7}  {words}")
+                rows.append(f"{dtype:10} {form:22} {sum(found.values()):7}  {_words(found)}")
     return "\n".join(rows)
+
+
+def differences(
+    made: dict[str, Any], known: list[dict[str, Any]], asked: Container[tuple[str, str, str]]
+) -> list[str]:
+    """Return, in words, what is not as in the known record of this kind, torch_npu and product.
+
+    What is compared is how many samples have each status. "cpu fallback" counts as "same": torch_npu
+    says once a process that it takes the host, so who is told of it depends on the order of the jobs.
+    A cell is missed where its operator, form and dtype were asked for.
+
+    Raises:
+        SweepError: there is no record to compare with.
+    """
+
+    def about(one: dict[str, Any]) -> tuple[str, str, str]:
+        return one["kind"], one["where"]["torch_npu"], one["where"]["product"]
+
+    record = next((one for one in known if about(one) == about(made)), None)
+    if record is None:
+        words = " ".join(about(made))
+        raise SweepError(f"there is no record of a sweep to compare with: {words}")
+    before, now = (
+        {(cell.operator, cell.form, cell.dtype): cell for cell in evidence.sweep_cells(one)}
+        for one in (record, made)
+    )
+    found = [
+        f"{operator} ({form}, {dtype}): was {_words(old.counts)}, is gone"
+        for (operator, form, dtype), old in before.items()
+        if (operator, form, dtype) in asked
+        and not {(operator, form, dtype), (operator, "all", dtype)} & now.keys()
+    ]
+    for (operator, form, dtype), cell in now.items():
+        place = f"{operator} ({form}, {dtype})"
+        old = before.get((operator, form, dtype))
+        if old is None:
+            found.append(f"{place}: is not recorded; it is {cell.status!r} now")
+        elif _outcomes(old) != _outcomes(cell):
+            said = f" ({cell.told[0]['message']})" if cell.told else ""
+            found.append(f"{place}: was {_words(old.counts)}, is {_words(cell.counts)} now{said}")
+    return found
+
+
+def _outcomes(cell: evidence.SweepCell) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for status, number in cell.counts.items():
+        found["same" if status == "cpu fallback" else status] += number
+    return found
+
+
+def _words(counts: dict[str, int]) -> str:
+    return ", ".join(f"{status}: {number}" for status, number in counts.items())

@@ -16,7 +16,7 @@ STEP = 1e-6
 TOLERANCE = 1e-4
 
 
-def check(call: Call, tangents: list[torch.Tensor], sample: Sample) -> dict[str, str] | None:
+def check(call: Call, sample: Sample) -> dict[str, str] | None:
     """Return what is wrong with the CPU's float64 tangents of one call, or None.
 
     A central difference along the tangents is compared, within 1e-4 of the largest element. Left
@@ -26,34 +26,30 @@ def check(call: Call, tangents: list[torch.Tensor], sample: Sample) -> dict[str,
     if not all(_precise(x) and _whole(x) for x in call.inputs):
         return None
     try:
-        values, found = dual(call, tangents)
+        values, found = dual(call)
     except Exception as error:
         try:
             call(*call.inputs)
         except Exception:
             return None
         return {"status": "refuses", "message": compare.of_error(error)}
-    if not all(_precise(value) for value in values):
+    if not all(_precise(x) for x in values) or draws_random_numbers(lambda: call(*call.inputs)):
         return None
-    if draws_random_numbers(lambda: call(*call.inputs)):
-        return None
+    pairs = [*zip(call.inputs, call.tangents, strict=True)]
     here, high, low = (
-        differentiable(call(*(x + step * t for x, t in zip(call.inputs, tangents, strict=True))))
-        for step in (0, STEP, -STEP)
+        differentiable(call(*(x + step * t for x, t in pairs))) for step in (0, STEP, -STEP)
     )
     for value, above, below, tangent in zip(here, high, low, found, strict=True):
-        if not _smooth(value, above, below):
-            continue
-        if problem := _compare(tangent, (above - below) / (2 * STEP)):
+        problem = _compare(tangent, (above - below) / (2 * STEP))
+        if problem and _smooth(value, above, below):
             return {**problem, "call": sample.text}
     return None
 
 
 def _compare(tangent: torch.Tensor | None, expected: torch.Tensor) -> dict[str, str] | None:
     if tangent is None:
-        return (
-            {"status": "tangent lost", "message": "the tangent is None"} if expected.any() else None
-        )
+        lost = {"status": "tangent lost", "message": "the tangent is None"}
+        return lost if expected.any() else None
     far = (tangent - expected).abs() > TOLERANCE * _scale(expected)
     if not far.any():
         return None
@@ -80,7 +76,7 @@ def _whole(tensor: torch.Tensor) -> bool:
     return tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
 
 
-def call_of(sample: Sample, function: Any) -> tuple[Call, list[torch.Tensor]] | None:
+def call_of(sample: Sample, function: Any) -> Call | None:
     """Return a sample as a call on the CPU with tangents; None where nothing is differentiated."""
     leaves, structure = tree_flatten((sample.arguments, sample.keywords))
     places = [
@@ -91,6 +87,9 @@ def call_of(sample: Sample, function: Any) -> tuple[Call, list[torch.Tensor]] | 
     if not places:
         return None
     leaves = [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-    call = Call(function, leaves, structure, places, sample.process)
     generator = torch.Generator().manual_seed(1)
-    return call, [torch.randn(x.shape, generator=generator, dtype=x.dtype) for x in call.inputs]
+    tangents = [
+        torch.randn(leaves[place].shape, generator=generator, dtype=leaves[place].dtype)
+        for place in places
+    ]
+    return Call(function, leaves, structure, places, sample.process, tangents)

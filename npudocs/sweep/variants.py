@@ -6,12 +6,13 @@ import dataclasses
 import functools
 import random
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy
+import torch
 
 from npudocs.evidence.sweep_records import DTYPES
-
-if TYPE_CHECKING:
-    from npudocs.sweep.npu_functions import NpuFunction
+from npudocs.sweep.npu_functions import FUNCTIONS, NpuFunction
 
 # Operators that want a tensor of indices on the host, whatever the device.
 INDICES_ON_HOST = {"tensor_split"}
@@ -49,7 +50,7 @@ def variants() -> dict[str, Variant]:
 
 
 def _of_torch() -> Iterator[Variant]:
-    import torch
+    # It takes seconds.
     from torch.testing._internal.common_methods_invocations import op_db
 
     for op in op_db:
@@ -88,20 +89,11 @@ def _forms(op: Any) -> Iterator[str]:
         yield "batched"
 
 
-def _seed() -> None:
-    """Give every process the same samples."""
-    import numpy
-    import torch
-
+def _samples(op: Any, dtype: str) -> Iterator[Sample]:
+    # The same ones in every process.
     random.seed(0)
     numpy.random.seed(0)
     torch.manual_seed(0)
-
-
-def _samples(op: Any, dtype: str) -> Iterator[Sample]:
-    import torch
-
-    _seed()
     # What op.sample_inputs does too, which looks at the stack on the way, for a tenth of a second.
     for one in list(op.sample_inputs_func(op, "cpu", getattr(torch, dtype), requires_grad=True)):
         yield Sample(
@@ -114,10 +106,6 @@ def _samples(op: Any, dtype: str) -> Iterator[Sample]:
 
 
 def _of_torch_npu() -> Iterator[Variant]:
-    import torch
-
-    from npudocs.sweep.npu_functions import FUNCTIONS
-
     for one in FUNCTIONS:
         # What a version of torch_npu does not have is no operator of it.
         if not hasattr(torch.ops.npu, one.name.partition(".")[0]):
@@ -134,8 +122,6 @@ def _of_torch_npu() -> Iterator[Variant]:
 
 
 def _npu_samples(one: NpuFunction, dtype: str) -> Iterator[Sample]:
-    import torch
-
     generator = torch.Generator().manual_seed(0)
     tensors = tuple(
         torch.rand(shape, generator=generator, dtype=torch.float32).mul(2).sub(1)

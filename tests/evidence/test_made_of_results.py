@@ -12,6 +12,7 @@ import pytest
 
 from npudocs import evidence
 from npudocs.evidence import EvidenceError, __main__, check, files, messages, recording, writing
+from npudocs.evidence.model import Unrecorded
 
 API = "torch.autograd.forward_ad.make_dual"
 DEVICE = {
@@ -79,7 +80,7 @@ class Project:
         self.write("build/executed.json", json.dumps(content))
         path, made = recording.record(self.results, self.folder, self.root)
         (found,) = (one for one in evidence.records(self.folder) if one.name == path.stem)
-        assert found == made and evidence.problems(self.folder) == []
+        assert found == made and check.problems(self.folder, self.folder) == []
         return found
 
 
@@ -110,7 +111,7 @@ def test_a_run_is_recorded(project: Project) -> None:
     page, script = made.entries[0], made.entries[2]
     assert (page.source, script.source) == ("d" * 64, evidence.blob(b"1\n"))
     assert page.blob == evidence.blob(b"prose\n")
-    assert check.whole(project.folder, project.root) == []
+    assert check.problems(project.folder, project.root) == []
 
 
 def test_a_table_has_each_check_once_and_no_more(project: Project) -> None:
@@ -147,10 +148,10 @@ def test_a_set_up_block_is_recorded_where_it_breaks(project: Project) -> None:
 def test_what_is_recorded_is_no_longer_unrecorded(project: Project) -> None:
     about = {"version": "2.13.0", "torch_npu": "2.13.0", "reason": "aborts", "seen": "2026-11-30"}
     project.folder.mkdir()
-    listed = [{**about, "product": product} for product in ("A2", "A3")]
-    writing.update_unrecorded(project.folder, [], listed)
+    listed = [Unrecorded(**about, product=product) for product in ("A2", "A3")]
+    writing.write_unrecorded(project.folder, *listed)
     project.record()
-    assert [one.product for one in evidence.unrecorded(project.folder)] == ["A3"]
+    assert files.unrecorded(project.folder) == listed[1:]
 
 
 @pytest.mark.parametrize("gone", [False, True])

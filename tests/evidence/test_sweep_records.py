@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from npudocs import evidence
-from npudocs.evidence import sweep_records
+from npudocs.evidence import check, sweep_records
 from npudocs.evidence.sweep_records import DTYPES, FORMS, STATUSES
 
 TOLD = [
@@ -35,14 +35,13 @@ OPERATORS = {"add": {"family": "torch", "cells": CELLS, "cpu": CPU}}
 def test_a_file_says_all(tmp_path: Path) -> None:
     (made, *_) = evidence.sweeps()
     made = {**made, "operators": OPERATORS}
-    made["digest"] = evidence.digest(made)
-    path = tmp_path / "sweeps" / made["kind"] / f"{evidence.file_name(made)}.json"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(sweep_records.text(made))
+    path = sweep_records.write(made, tmp_path)
     (found,) = evidence.sweeps(tmp_path)
+    made["digest"] = found["digest"]
     assert found == made and json.dumps(found["operators"]) == json.dumps(made["operators"])
     rows = json.loads(path.read_text(encoding="utf-8"))["operators"]["add"]["cells"]
-    assert rows[0] == ["float32, float64", "dual, batched", {"same": 2}]
+    both = ["dual", "batched"]
+    assert rows[0] == {"forms": {"float32": both, "float64": both}, "counts": {"same": 2}}
     assert len(rows) == 4
 
 
@@ -56,7 +55,7 @@ def test_the_records_that_are_here_are_whole() -> None:
 
 
 def _edit_count(stored: dict[str, Any]) -> None:
-    next(iter(stored["operators"].values()))["cells"][0][2] = {"wrong": 1}
+    next(iter(stored["operators"].values()))["cells"][0]["counts"] = {"wrong": 1}
 
 
 @pytest.mark.parametrize(
@@ -64,8 +63,8 @@ def _edit_count(stored: dict[str, Any]) -> None:
     [
         (_edit_count, "digest: does not fit the content"),
         (lambda stored: stored["texts"].reverse(), "digest: does not fit the content"),
-        (lambda stored: stored["texts"].clear(), "texts: a row names one that is not here"),
-        (lambda stored: stored.update(commit="none"), "commit: 'none' does not match"),
+        (lambda stored: stored["texts"].clear(), "digest: does not fit the content"),
+        (lambda stored: stored.update(commit="none"), "digest: does not fit the content"),
     ],
 )
 def test_an_edited_record_is_refused(tmp_path: Path, edit: Any, words: str) -> None:
@@ -77,6 +76,22 @@ def test_an_edited_record_is_refused(tmp_path: Path, edit: Any, words: str) -> N
     path.write_text(json.dumps(stored), encoding="utf-8")
     with pytest.raises(evidence.EvidenceError, match=words):
         evidence.sweeps(tmp_path)
+    assert len(check.problems(tmp_path, tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda made: made.update(commit="none"), "commit: 'none' does not match"),
+        (lambda made: made["dtypes"].append("int8"), r"dtypes\[.*'int8' is not one of"),
+    ],
+)
+def test_what_no_schema_allows_is_not_written(tmp_path: Path, edit: Any, words: str) -> None:
+    made = copy.deepcopy(evidence.sweeps()[0])
+    edit(made)
+    with pytest.raises(evidence.EvidenceError, match=words):
+        sweep_records.write(made, tmp_path)
+    assert not [*tmp_path.iterdir()]
 
 
 def test_a_record_with_another_name_is_refused(tmp_path: Path) -> None:
@@ -84,5 +99,5 @@ def test_a_record_with_another_name_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "sweeps" / "software" / "other.json"
     path.parent.mkdir(parents=True)
     path.write_bytes(original.read_bytes())
-    with pytest.raises(evidence.EvidenceError, match="where: belongs into software/torch_npu-"):
-        evidence.sweeps(tmp_path)
+    (problem,) = check.problems(tmp_path, tmp_path)
+    assert "where: belongs into software/torch_npu-" in problem

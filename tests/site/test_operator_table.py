@@ -51,19 +51,17 @@ def made(
     }  # fmt: skip
     dtypes = {one["dtype"] for entry in operators.values() for one in entry["cells"]}
     content = {
-        "schema": 2, "kind": kind, "where": where, "commit": "a" * 40, "started": "2026-11-30",
+        "schema": 3, "kind": kind, "where": where, "commit": "a" * 40, "started": "2026-11-30",
         "seconds": 1, "limits": {"samples": 8, "seconds": 120},
         "dtypes": [d for d in ("float32", "float64", "float16") if d in dtypes] or ["float32"],
         "tolerances": {"float32": [1e-4, 1e-5]}, "operators": operators,
     }  # fmt: skip
-    return {**content, "digest": evidence.digest(content)}
+    return content
 
 
 def record(project: Project, operators: dict[str, Any], *place: str) -> Path:
     """Write a record: of these operators, a version, a product and a kind."""
-    content = made(operators, *place)
-    name = f"evidence/sweeps/{content['kind']}/{evidence.file_name(content)}.json"
-    return project.write(name, sweep_records.text(content).decode())
+    return sweep_records.write(made(operators, *place), project.root / "evidence")
 
 
 OPERATORS = {
@@ -296,8 +294,7 @@ def test_without_a_record_the_page_says_so(site: Project) -> None:
     ("field", "value", "words"),
     [
         ("started", "2026-12-01", "digest: does not fit the content"),
-        ("commit", "none", "commit: 'none' does not match"),
-        ("dtypes", ["int8"], "dtypes[0]: 'int8' is not one of"),
+        ("dtypes", ["int8"], "digest: does not fit the content"),
     ],
 )
 def test_an_edited_record_is_one_clear_error(
@@ -313,9 +310,8 @@ def test_an_edited_record_is_one_clear_error(
 
 def test_a_cell_that_no_schema_allows_is_found(site: Project) -> None:
     record(site, OPERATORS)
-    record(site, {**OPERATORS, "cos": operator(cell("fine"))}, "2.14.0")
     with pytest.raises(evidence.EvidenceError, match="operators.cos.cells.*'fine' is not one of"):
-        evidence.sweeps(site.root / "evidence")
+        record(site, {**OPERATORS, "cos": operator(cell("fine"))}, "2.14.0")
 
 
 def test_addresses_stay() -> None:

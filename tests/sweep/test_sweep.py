@@ -11,7 +11,7 @@ import torch
 import torch.autograd.forward_ad as fwAD
 
 from npudocs.evidence.sweep_records import DTYPES, FORMS, STATUSES
-from npudocs.sweep import SweepError, __main__, checking, jobs, pool, records
+from npudocs.sweep import SweepError, __main__, jobs, pool, records
 from npudocs.sweep.compare import judge, of_error, worst
 from npudocs.sweep.evaluate import evaluate
 from npudocs.sweep.fallback import StandardError
@@ -146,7 +146,7 @@ def test_a_detached_output_has_lost_its_tangent(form: str) -> None:
 def test_the_cpu_is_checked_against_finite_differences() -> None:
     def found(function: object) -> object:
         sample = next(_variant(None).samples("float64"))
-        return check(*call_of(sample, function), sample)
+        return check(call_of(sample, function), sample)
 
     assert found(torch.sin) is None
     assert found(lambda x: x * x.detach())["status"] == "wrong"
@@ -182,7 +182,7 @@ HEADER = {"kind": "software", "shard": [1, 1], "started": "2026-01-02"}
 def test_a_crash_and_a_hang_cost_one_operator_each(tmp_path: Path) -> None:
     listed = [Job(name, "float32") for name in ("good", "dies", "hangs", "fine")]
     results = pool.Results(tmp_path / "run.jsonl", dict(HEADER))
-    pool.run(listed, _act, results, workers=2, limit=5, bar=False)
+    pool.run(listed, _act, results, workers=2, limit=5)
     statuses = {job.operator: found["cells"][0]["status"] for job, found in results.done.items()}
     assert statuses == {"good": "same", "dies": "crashed", "hangs": "timeout", "fine": "same"}
     assert "SIGSEGV" in results.done[listed[1]]["cells"][0]["told"][0]["message"]
@@ -191,7 +191,7 @@ def test_a_crash_and_a_hang_cost_one_operator_each(tmp_path: Path) -> None:
 def test_a_fault_of_the_sweep_is_no_result(tmp_path: Path) -> None:
     results = pool.Results(tmp_path / "run.jsonl", dict(HEADER))
     with pytest.raises(SweepError, match="a fault of the sweep"):
-        pool.run([Job("breaks", "float32")], _act, results, workers=1, limit=5, bar=False)
+        pool.run([Job("breaks", "float32")], _act, results, workers=1, limit=5)
     assert not results.done
 
 
@@ -213,7 +213,7 @@ def test_a_run_goes_on_where_it_was_killed(tmp_path: Path) -> None:
 def test_a_unit_that_died_gets_another_try(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     results = pool.Results(path, dict(HEADER))
-    pool.run([Job("dies", "float32")], _act, results, workers=1, limit=5, bar=False)
+    pool.run([Job("dies", "float32")], _act, results, workers=1, limit=5)
     assert not pool.Results(path, dict(HEADER)).done
 
 
@@ -225,21 +225,25 @@ def test_a_file_that_is_no_run_is_refused(tmp_path: Path, text: str) -> None:
         pool.Results(path, dict(HEADER))
 
 
-def _shard(number: int, count: int, *names: str) -> list[dict]:
+def _shard(folder: Path, number: int, count: int, name: str, **header: str) -> Path:
     cell = {"form": "dual", "status": "same", "counts": {"same": 1}}
-    header = HEADER | {"shard": [number, count]}
-    lines = [{"operator": n, "dtype": "float32", "cells": [cell], "seconds": 1} for n in names]
-    return [header, *lines]
+    about = {"where": {}, "commit": "", "limits": {}, "choice": {"dtypes": ["float32"]}}
+    header = HEADER | about | {"shard": [number, count]} | header
+    line = {"operator": name, "dtype": "float32", "cells": [cell], "seconds": 1}
+    path = folder / f"{number}of{count}{name}.jsonl"
+    path.write_text(f"{json.dumps(header)}\n{json.dumps(line)}\n")
+    return path
 
 
-def test_shards_are_merged_whole() -> None:
-    families = {"a": "torch", "b": "torch"}
-    found = records.merged([_shard(2, 2, "b"), _shard(1, 2, "a")], families)
-    assert list(found) == ["a", "b"]
+def test_shards_are_merged_whole(tmp_path: Path) -> None:
+    first, second = _shard(tmp_path, 1, 2, "abs"), _shard(tmp_path, 2, 2, "add")
+    found = records.content([second, first])
+    assert (list(found["operators"]), found["seconds"]) == (["abs", "add"], 2)
     with pytest.raises(SweepError, match="of the shards 1 to 2, there are \\[1\\]"):
-        records.merged([_shard(1, 2, "a")], families)
+        records.content([first])
+    assert list(records.content([first], partly=True)["operators"]) == ["abs"]
     with pytest.raises(SweepError, match="different runs"):
-        records.merged([_shard(1, 2, "a"), [HEADER | {"kind": "x"}]], families)
+        records.content([first, _shard(tmp_path, 2, 2, "mul", kind="x")])
 
 
 def test_shards_make_up_the_whole() -> None:
@@ -281,20 +285,19 @@ def _made(status: str) -> dict:
 
 def test_a_sweep_is_compared_with_its_record() -> None:
     made, lost = _made("same"), _made("tangent lost")
-    record = checking.record_of(lost, [_made("same")])
-    asked = checking.Asked({"abs"}, ("dual",), ("float32",))
-    assert not checking.differences(made, record, asked)
-    assert not checking.differences(_made("cpu fallback"), record, asked)
-    assert checking.differences(lost, record, asked) == [
+    known, asked = [_made("same")], {("abs", "dual", "float32")}
+    assert not records.differences(made, known, asked)
+    assert not records.differences(_made("cpu fallback"), known, asked)
+    assert records.differences(lost, known, asked) == [
         "abs (dual, float32): was same: 2, is tangent lost: 2 now"
     ]
     nothing = made | {"operators": {}}
-    assert checking.differences(nothing, record, asked) == [
+    assert records.differences(nothing, known, asked) == [
         "abs (dual, float32): was same: 2, is gone"
     ]
-    assert not checking.differences(nothing, record, asked._replace(forms=("out",)))
+    assert not records.differences(nothing, known, {("abs", "out", "float32")})
     with pytest.raises(SweepError, match="no record of a sweep to compare with: silicon 2.13.0 A2"):
-        checking.record_of(made | {"kind": "silicon"}, [record])
+        records.differences(made | {"kind": "silicon"}, known, asked)
 
 
 def test_a_level_is_closed_after_an_error() -> None:

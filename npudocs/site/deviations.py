@@ -13,17 +13,16 @@ import ast
 import builtins
 import doctest
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
-from npudocs.evidence import EvidenceError
 from npudocs.execute import blocks, problems
-from npudocs.site import deviation_data, parts
-from npudocs.site.operators import places
+from npudocs.site import parts
+from npudocs.site.deviation_data import NAME
+from npudocs.site.operators import data, places
 from npudocs.site.parts import Page
 
 # A line of a block that is for whoever maintains the page, and not part of a report.
@@ -58,15 +57,6 @@ def section(page: Page, name: str) -> dict[str, Any]:
     }
 
 
-def _names(app: Sphinx) -> list[str]:
-    """The names of all deviations, without the sweeps, which take their time to read."""
-    try:
-        listed = deviation_data.load(Path(app.confdir) / app.config.npudocs_evidence)
-    except EvidenceError as error:
-        problems.stop(f"the evidence is not to be trusted: {error}")
-    return [one["name"] for one in listed]
-
-
 def _read(app: Sphinx, doctree: nodes.document) -> None:
     """Keep what the sections of a page show; a section without a block that stands alone is an error."""
     for part in doctree.findall(parts.evidence_part):
@@ -75,8 +65,8 @@ def _read(app: Sphinx, doctree: nodes.document) -> None:
         (name,) = part["arguments"]
         shown = _shown(part.parent)
         message = ""
-        if name not in _names(app):
-            message = f"evidence/{deviation_data.NAME} has no deviation {name!r}"
+        if name not in data.of(app).deviations:
+            message = f"evidence/{NAME} has no deviation {name!r}"
         elif shown is None:
             message = f"the section of {name} has no executed block before {{deviation}}"
         elif missing := _unknown(shown[0]):
@@ -119,9 +109,9 @@ def _check(app: Sphinx, env: BuildEnvironment) -> None:
     """Every deviation has one section, where there is a table of all."""
     pages = [*parts.pages(env, "deviations")]
     listed = Counter(name for used in parts.pages(env, "deviation").values() for (name,) in used)
-    for name in _names(app) if pages else ():
+    for name in data.of(app).deviations if pages else ():
         if (number := listed[name]) != 1:
-            message = f"the deviation {name} of evidence/{deviation_data.NAME} has {number} sections, not one"
+            message = f"the deviation {name} of evidence/{NAME} has {number} sections, not one"
             problems.report(app, message, location=pages[0])
 
 

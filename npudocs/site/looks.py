@@ -1,15 +1,9 @@
 """How the site looks beyond its pages: the theme's options, switches, edit links, social cards and the page for 404.
 
-What needs the site's own address (``html_baseurl``) or that of its repository is left out while these are
-empty, so that no link leads nowhere.
-
-Each page links to itself in the other languages, without a script: the English site is the root, every other language
-a folder in it, and the links are relative, so that they hold wherever the site lies.
-
-``versions.json`` in the site's root names this version alone. Where several versions are published next to each other,
-whoever publishes them puts a file that lists all into each:
-``[{"name": "0.1.0", "path": "./"}, {"name": "0.2.0", "path": "../0.2.0/"}]``. A script reads it and makes a choice of
-it that keeps the page; without it, or where pages are opened as files, the page names its own version.
+What needs an address that is empty in ``conf.py`` is left out. Links to other languages are relative: English is the
+root of the site, every other language a folder in it. ``versions.json`` names this version alone; where several are
+published next to each other, whoever publishes them puts a file that lists all into each:
+``[{"name": "0.1.0", "path": "./"}, {"name": "0.2.0", "path": "../0.2.0/"}]``.
 """
 
 from __future__ import annotations

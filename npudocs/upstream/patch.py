@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from npudocs.upstream.page import Published, PublishedPage
 from npudocs.upstream.rule import Decision, decide
 
 FILE = "torch-autograd.md"
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,17 +135,11 @@ def diff(changes: Sequence[PageChange]) -> str:
     parts = []
     for change in changes:
         parts.append(f"diff --git a/{change.path} b/{change.path}\n")
-        before, after = _kept_ends(change.before), _kept_ends(change.after)
+        before, after = map(_LINE.findall, (change.before, change.after))
         names = (f"a/{change.path}", f"b/{change.path}")
         for line in difflib.unified_diff(before, after, *names):
             parts.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
     return "".join(parts)
-
-
-def _kept_ends(text: str) -> list[str]:
-    lines = [line + "\n" for line in text.split("\n")]
-    lines[-1] = lines[-1][:-1]
-    return [line for line in lines if line]
 
 
 def explain(changes: Sequence[PageChange]) -> list[tuple[str, str, str, str, str]]:

@@ -132,11 +132,12 @@ sweep-rerun: $(SETUP)
 # Nothing is executed for this; pages that the build writes have no text of their own.
 catalogs: $(SETUP)
 	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=operators/families/* build/gettext
-	$(PYTHON) -m babel.messages.frontend -q extract -F npudocs/site/translations/babel.cfg --ignore-dirs ".* build" \
+	$(PYTHON) -m babel.messages.frontend -q extract -F locales/babel.cfg --ignore-dirs ".* build" \
 		--no-default-keywords -k say -k say_number:1,2 -o build/gettext/npudocs.pot .
+	$(PYTHON) -m npudocs.site.translations prepare
 
 gettext: catalogs
-	$(PYTHON) -m npudocs.site.translations update
+	$(PYTHON) -m sphinx_intl update -p build/gettext -d locales $(addprefix -l ,$(filter-out en,$(LANGUAGES))) -w -1 --no-obsolete
 
 translations: catalogs
 	$(PYTHON) -m npudocs.site.translations check
@@ -156,7 +157,7 @@ linkcheck: $(SETUP)
 
 upstream: $(SETUP)
 	@test -d "$(CHECKOUT)" || { echo "make upstream needs CHECKOUT=the folder of a checkout of Ascend/pytorch" >&2; exit 1; }
-	$(PYTHON) -m npudocs.upstream patch "$(CHECKOUT)" --explain
+	$(PYTHON) -m npudocs.upstream patch "$(CHECKOUT)"
 	$(PYTHON) -m npudocs.upstream gaps "$(CHECKOUT)"
 	$(PYTHON) -m npudocs.upstream report
 

@@ -8,7 +8,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from npudocs import __version__
 from npudocs.execute import scripts
-from npudocs.site import looks as site
 
 project = "Forward-mode AD on the Ascend NPU"
 author = "the npudocs authors"
@@ -64,8 +63,19 @@ html_math_renderer = "mathml"
 html_extra_path = ["docs/extra"]
 html_copy_source = False
 html_show_sourcelink = False
-html_theme_options = site.theme_options(html_title)
-html_context = site.context()
+html_theme_options = {
+    "logo": {"text": html_title},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "navbar_persistent": ["search-button"],
+    "navbar_end": ["version-switch", "language-switch", "theme-switcher"],
+    "secondary_sidebar_items": ["page-toc", "edit-page"],
+    "show_prev_next": True,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+# The color mode follows the reader's system until the reader chooses.
+html_context = {"default_mode": "auto"}
 # Where the site is published, for social cards and the page for 404. Empty: no social cards.
 html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
 # The repository, for edit links; docs/contribute.md says how it is written. Empty: no edit links.

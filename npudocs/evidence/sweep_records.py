@@ -44,6 +44,8 @@ STATUSES = {
     "same": "value and tangent equal the CPU's",
     "both refuse": "the CPU and the NPU both raise an error",
 }
+# A tensor of zeros without memory: it goes through the host's kernel, which computes nothing.
+NOT_COMPUTED = {"aten::_efficientzerotensor"}
 _TICK = re.compile(r"<time>\.(\d+)")
 # The order of the cells; a unit that died has one for all forms.
 _FORMS = (*FORMS, "all")

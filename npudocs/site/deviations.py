@@ -21,7 +21,7 @@ from sphinx.environment import BuildEnvironment
 
 from npudocs.execute import blocks, problems
 from npudocs.site import parts
-from npudocs.site.deviation_data import NAME, STATUSES, Deviation
+from npudocs.site.deviation_data import NAME
 from npudocs.site.operators import data, places
 from npudocs.site.parts import Page
 
@@ -33,38 +33,28 @@ KNOWN = {"torch", "fwAD", "F", "device"}
 
 def table(page: Page) -> dict[str, Any]:
     """All deviations, each with the address of its section and how many cells it explains."""
-    homes = {
-        name: home
-        for home, used in parts.pages(page.app.env, "deviation").items()
-        for (name,) in used
+    used = parts.pages(page.app.env, "deviation")
+    homes = {name: home for home, listed in used.items() for (name,) in listed}
+    sweeps = page.sweeps
+    return {
+        "rows": [
+            (one, page.url(homes.get(name, ""), places.anchor(name)), sweeps.explained[name])
+            for name, one in sweeps.deviations.items()
+        ]
     }
-    rows = [
-        (one, page.url(homes.get(one.name, ""), places.anchor(one.name)), _cells(page.app, one))
-        for one in data.of(page.app).listed
-    ]
-    return {"rows": rows}
 
 
 def section(page: Page, name: str) -> dict[str, Any]:
     """One deviation, what its section shows, and the operators of the newest sweep that it explains."""
-    sweeps = data.of(page.app)
-    found = page.app.env.metadata[page.docname].get("deviation_blocks", {})
-    one = next((one for one in sweeps.listed if one.name == name), None)
+    one = page.sweeps.deviations.get(name)
+    sources = one["sources"] + one["family"]["sources"] if one else []
     return {
         "one": one,
+        "sources": ["{repository}, `{path}`: `{name}`".format(**source) for source in sources],
         "anchor": places.anchor(name),
-        "shown": found.get(name, ("", "")),
-        "cells": _cells(page.app, one) if one else Counter(),
-        "sweep": sweeps.default,
-        "address": places.addresses(page, sweeps),
+        "shown": page.app.env.metadata[page.docname]["deviation_blocks"][name],
+        "cells": page.sweeps.explained.get(name),
     }
-
-
-def _cells(app: Sphinx, one: Deviation) -> Counter[str]:
-    """How many cells of the newest sweep a deviation explains, by operator."""
-    sweep = data.of(app).default
-    cells = sweep.cells.values() if sweep else ()
-    return Counter(c.operator for c in cells if c.status in STATUSES and one.explains(c))
 
 
 def _read(app: Sphinx, doctree: nodes.document) -> None:
@@ -75,7 +65,7 @@ def _read(app: Sphinx, doctree: nodes.document) -> None:
         (name,) = part["arguments"]
         shown = _shown(part.parent)
         message = ""
-        if name not in {one.name for one in data.of(app).listed}:
+        if name not in data.of(app).deviations:
             message = f"evidence/{NAME} has no deviation {name!r}"
         elif shown is None:
             message = f"the section of {name} has no executed block before {{deviation}}"
@@ -118,16 +108,13 @@ def _unknown(code: str) -> list[str]:
 def _check(app: Sphinx, env: BuildEnvironment) -> None:
     """Every deviation has one section, where there is a table of all."""
     pages = [*parts.pages(env, "deviations")]
-    if not pages:
-        return
     listed = Counter(name for used in parts.pages(env, "deviation").values() for (name,) in used)
-    for one in data.of(app).listed:
-        if (number := listed[one.name]) != 1:
-            message = f"the deviation {one.name} of evidence/{NAME} has {number} sections, not one"
+    for name in data.of(app).deviations if pages else ():
+        if (number := listed[name]) != 1:
+            message = f"the deviation {name} of evidence/{NAME} has {number} sections, not one"
             problems.report(app, message, location=pages[0])
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("doctree-read", _read)
     app.connect("env-updated", _check)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

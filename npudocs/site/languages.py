@@ -11,12 +11,13 @@ run, so that no catalog can have it.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 from html import escape
-from typing import Any
 
 from docutils import nodes
+from myst_parser.mdit_to_docutils import base
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -62,6 +63,8 @@ def _check(app: Sphinx) -> None:
     if not translating(app):
         return
     device = app.config.execute_device
+    # MyST asks docutils for the same settings at each text that is translated.
+    base.get_default_settings = functools.cache(base.get_default_settings)
     # Markup may begin and end between Chinese characters, which have no spaces between them.
     app.env.settings["character_level_inline_markup"] = True
     built = gallery.made_on(app) == device.stamp()
@@ -89,36 +92,28 @@ def _translate(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def _thumbnails(app: Sphinx, doctree: nodes.document) -> None:
     parts = [n for n in doctree.findall(nodes.Element) if isinstance(n, nodes.raw | nodes.image)]
-    for number, part in enumerate(parts):
-        if not isinstance(part, nodes.image) or not (found := _PICTURE.search(part["uri"])):
-            continue
-        page = f"{gallery.FOLDER}/{found[1]}"
-        if page not in app.env.titles:
-            continue
-        # The tooltip is in the HTML before the picture, the title in that after it.
-        for other, pattern, text in (
-            (parts[number - 1], _TOOLTIP, _introduction(app, page)),
-            (parts[min(number + 1, len(parts) - 1)], _TITLE, app.env.titles[page].astext()),
-        ):
-            if isinstance(other, nodes.raw):
-                _replace(other, pattern, escape(text))
+    # The tooltip is in the HTML before the picture, the title in that after it.
+    for before, picture, after in zip(parts, parts[1:], parts[2:], strict=False):
+        found = _PICTURE.search(picture.get("uri", ""))
+        page = f"{gallery.FOLDER}/{found[1]}" if found else ""
+        if page in app.env.titles:
+            _replace(before, _TOOLTIP, _introduction(app, page))
+            _replace(after, _TITLE, app.env.titles[page].astext())
 
 
-def _replace(part: nodes.raw, pattern: re.Pattern[str], text: str) -> None:
-    html = pattern.sub(lambda match: f"{match[1]}{text}{match[2]}", part.astext())
+def _replace(part: nodes.Element, pattern: re.Pattern[str], text: str) -> None:
+    html = pattern.sub(lambda match: f"{match[1]}{escape(text)}{match[2]}", part.astext())
     part.children = [nodes.Text(html)]
 
 
 def _introduction(app: Sphinx, page: str) -> str:
     """The first paragraph of a script's page."""
-    for section in app.env.get_doctree(page).findall(nodes.section):
-        for node in section.children:
-            if isinstance(node, nodes.paragraph):
-                return " ".join(node.astext().split())
-    return ""
+    paragraphs = app.env.get_doctree(page).findall(nodes.paragraph)
+    found = (one.astext() for one in paragraphs if isinstance(one.parent, nodes.section))
+    return " ".join(next(found, "").split())
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     # What the site has; the first is English.
     app.add_config_value("npudocs_languages", [*NAMES], "html", types=frozenset({list}))
     app.add_config_value("npudocs_words", "", "env", types=frozenset({str}))
@@ -126,4 +121,3 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", _load, priority=550)
     app.connect("builder-inited", _check, priority=60)
     app.connect("doctree-resolved", _translate)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

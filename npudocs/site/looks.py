@@ -1,15 +1,9 @@
 """How the site looks beyond its pages: the theme's options, switches, edit links, social cards and the page for 404.
 
-What needs the site's own address (``html_baseurl``) or that of its repository is left out while these are
-empty, so that no link leads nowhere.
-
-Each page links to itself in the other languages, without a script: the English site is the root, every other language
-a folder in it, and the links are relative, so that they hold wherever the site lies.
-
-``versions.json`` in the site's root names this version alone. Where several versions are published next to each other,
-whoever publishes them puts a file that lists all into each:
-``[{"name": "0.1.0", "path": "./"}, {"name": "0.2.0", "path": "../0.2.0/"}]``. A script reads it and makes a choice of
-it that keeps the page; without it, or where pages are opened as files, the page names its own version.
+What needs an address that is empty in ``conf.py`` is left out. Links to other languages are relative: English is the
+root of the site, every other language a folder in it. ``versions.json`` names this version alone; where several are
+published next to each other, whoever publishes them puts a file that lists all into each:
+``[{"name": "0.1.0", "path": "./"}, {"name": "0.2.0", "path": "../0.2.0/"}]``.
 """
 
 from __future__ import annotations
@@ -32,26 +26,6 @@ CARD = "_static/card.png"
 VERSIONS, VERSIONS_SCRIPT = "versions.json", "versions.js"
 # Pages that the build writes: there is nothing to edit.
 MADE = (f"{places.FOLDER}/",)
-
-
-def theme_options(title: str) -> dict[str, Any]:
-    """Return ``html_theme_options``."""
-    return {
-        "logo": {"text": title},
-        "navbar_align": "left",
-        "header_links_before_dropdown": 7,
-        "navbar_persistent": ["search-button"],
-        "navbar_end": ["version-switch", "language-switch", "theme-switcher"],
-        "secondary_sidebar_items": ["page-toc", "edit-page"],
-        "show_prev_next": True,
-        "footer_start": ["copyright"],
-        "footer_end": [],
-    }
-
-
-def context() -> dict[str, Any]:
-    """Return ``html_context``: the color mode follows the reader's system until the reader chooses."""
-    return {"default_mode": "auto"}
 
 
 def edit_address(app: Sphinx, docname: str) -> str:
@@ -135,7 +109,7 @@ def _write_versions(app: Sphinx, error: Exception | None) -> None:
         (Path(app.outdir) / VERSIONS).write_text(f"{text}\n", encoding="utf-8")
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.add_config_value("npudocs_repository", "", "html", types=frozenset({str}))
     app.setup_extension("notfound.extension")
     # Its tags need absolute addresses.
@@ -147,4 +121,3 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", _write_versions)
     if "html_static_path" in app.config and app.config.html_static_path:
         app.add_js_file(VERSIONS_SCRIPT, loading_method="defer")
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -26,6 +26,8 @@ from sphinx.util.docutils import SphinxDirective
 from npudocs.evidence import Evidence, short
 from npudocs.execute import scripts
 from npudocs.site import cells, languages, marks
+from npudocs.site.operators import data, places
+from npudocs.site.operators.data import Sweeps
 from npudocs.site.words import say, say_number
 
 TEMPLATES = Path(__file__).with_name("templates") / "parts"
@@ -46,6 +48,15 @@ class Page:
     def evidence(self) -> Evidence:
         """The evidence of the project."""
         return cells.of(self.app)
+
+    @property
+    def sweeps(self) -> Sweeps:
+        """What the sweeps of the project say of operators."""
+        return data.of(self.app)
+
+    def operator(self, name: str) -> str:
+        """The address of an operator's section, seen from here."""
+        return self.url(places.page(name, self.sweeps.families[name]), name)
 
     def has(self, docname: str) -> bool:
         """Whether there is a page of this name."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sphinx.application import Sphinx
 
+from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import (
     checks,
     claims,
@@ -17,7 +18,7 @@ from npudocs.site import (
     upstream_tests,
     verifies,
 )
-from npudocs.site.operators import changes, data, files, pages, table
+from npudocs.site.operators import changes, files, pages, table
 
 PARTS = {
     "checks": checks.checks,
@@ -33,12 +34,12 @@ PARTS = {
     "operator-changes": changes.changes,
     "operator-counts": table.counts,
     "operator-cpu": changes.cpu,
-    "operator-files": files.downloads,
-    "operator-limits": table.newest,
+    "operator-files": lambda page: {"columns": files.COLUMNS},
+    "operator-limits": lambda page: {},
     "operator-page": pages.operator_page,
-    "operator-statuses": table.meanings,
+    "operator-statuses": lambda page: {"statuses": STATUSES, "forms": FORMS},
     "operator-table": table.operators,
-    "program-files": lambda page: {"swept": bool(data.of(page.app).all)},
+    "program-files": lambda page: {},
     "records": checks.records,
     "support": support.support,
     "support-items": support.items,

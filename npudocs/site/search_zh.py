@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Any
 
+import snowballstemmer
 from sphinx.application import Sphinx
 from sphinx.search.zh import SearchChinese
 
@@ -53,13 +53,13 @@ class Chinese(SearchChinese):
         except ImportError:
             problems.stop("the Chinese search needs jieba: pip install -r docs/requirements.txt")
         jieba.setLogLevel(logging.WARNING)
-        super().init(options)
+        # Not Sphinx's init, which has jieba read its own dictionary a second time.
+        self.stemmer = snowballstemmer.stemmer("english")
         for term in terms.load(words.LOCALES / "zh_CN" / terms.NAME):
             for word in (word for one in term.chinese for word in _HAN.findall(one)):
                 jieba.add_word(word)
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     if app.config.language == "zh_CN":
         app.add_search_language(Chinese)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

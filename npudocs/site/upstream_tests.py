@@ -16,7 +16,7 @@ from npudocs.execute import problems
 from npudocs.site.parts import Page
 
 TESTS = "upstream_tests.json"
-REPORT = Path(__file__).parents[1] / "upstream" / "report.json"
+REPORT = evidence.FOLDER / "task_report.json"
 VERDICTS = {"passed": "passed", "failed": "failed", "error": "failed"}
 # How a test ended, as the data say it.
 OUTCOMES = ("passed", "failed", "error", "not run")

@@ -4,7 +4,7 @@ A module wraps what a reader sees in ``say("...")``, with names in braces for wh
 
     say("{number} checks: {counts}.").format(number=3, counts="3 passed")
 
-``make gettext`` collects these, and the texts of data files that ``npudocs/site/translations/babel.cfg`` names,
+``make gettext`` collects these, and the texts of data files that ``locales/babel.cfg`` names,
 into the catalog ``npudocs`` of ``locales/``. In English a message is what stands in the code.
 """
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
+from npudocs.evidence.sweep_records import NOT_COMPUTED
 from npudocs.sweep import compare
 from npudocs.sweep.compare import Verdict
-from npudocs.sweep.fallback import NOT_COMPUTED, StandardError, Watch, draws_random_numbers
+from npudocs.sweep.fallback import StandardError, Watch, draws_random_numbers
 from npudocs.sweep.forms import CALLS, Call, Outputs
 from npudocs.sweep.truth import call_of, check
 from npudocs.sweep.variants import Sample, Variant

@@ -19,10 +19,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 _SAID = re.compile(rb"The operator '([\w:.]+)' is not currently supported on the NPU")
 
 
-# A tensor of zeros without memory: it goes through the host's kernel, which computes nothing.
-NOT_COMPUTED = {"aten::_efficientzerotensor"}
-
-
 class StandardError:
     """Takes the process's standard error into a file, and tells what is new in it."""
 

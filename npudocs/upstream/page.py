@@ -44,10 +44,10 @@ class PublishedPage:
     section: int
     entries: dict[str, Published]
 
-    @property
-    def release(self) -> str:
-        """Major and minor of the version, as the links to the native pages name it."""
-        return ".".join(self.version.split(".")[:2])
+
+def release(version: str) -> str:
+    """Return major and minor of a version, as the links to the native pages name it."""
+    return version.rpartition(".")[0]
 
 
 def find(checkout: Path, file: str) -> list[tuple[str, str]]:

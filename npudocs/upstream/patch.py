@@ -1,14 +1,13 @@
-"""``patch``: the missing and the corrected entries, as a patch or in place.
+"""``patch``: the missing and the corrected entries, as a patch.
 
-All pages are read and written in memory first, so that a page of another form leaves nothing half done.
+All pages are read first, so that a page of another form leaves nothing half done.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
-import os
-import shutil
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from npudocs.upstream.page import Published, PublishedPage
 from npudocs.upstream.rule import Decision, decide
 
 FILE = "torch-autograd.md"
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _rewrite(parsed: PublishedPage, decisions: dict[tuple[str, str], Decision]) 
         else:
             before = [parsed.entries[a.name] for a in APIS[:place] if a.name in parsed.entries]
             index = before[-1].last if before else parsed.section
-            _insert(lines, index, ["", *house.entry(api, parsed.release, cells)])
+            _insert(lines, index, ["", *house.entry(api, page.release(parsed.version), cells)])
     return "\n".join(lines)
 
 
@@ -135,27 +135,11 @@ def diff(changes: Sequence[PageChange]) -> str:
     parts = []
     for change in changes:
         parts.append(f"diff --git a/{change.path} b/{change.path}\n")
-        before, after = _kept_ends(change.before), _kept_ends(change.after)
+        before, after = map(_LINE.findall, (change.before, change.after))
         names = (f"a/{change.path}", f"b/{change.path}")
         for line in difflib.unified_diff(before, after, *names):
             parts.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
     return "".join(parts)
-
-
-def _kept_ends(text: str) -> list[str]:
-    lines = [line + "\n" for line in text.split("\n")]
-    lines[-1] = lines[-1][:-1]
-    return [line for line in lines if line]
-
-
-def apply(checkout: Path, changes: Sequence[PageChange]) -> None:
-    """Write the changed pages into the checkout."""
-    for change in changes:
-        target = checkout / change.path
-        fresh = target.with_name(target.name + ".new")
-        fresh.write_bytes(change.after.encode("utf-8"))
-        shutil.copymode(target, fresh)
-        os.replace(fresh, target)
 
 
 def explain(changes: Sequence[PageChange]) -> list[tuple[str, str, str, str, str]]:

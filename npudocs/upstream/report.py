@@ -1,7 +1,7 @@
 """``report``: the task's results report in Chinese and English, from one set of data.
 
 Chip records, software records and claims are named apart in every cell and never merged. The prose is in
-`templates/`, what both languages share is in `report.json` and `evidence/upstream_tests.json`.
+`templates/`, the facts are in ``evidence/task_report.json`` and ``evidence/upstream_tests.json``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from npudocs.evidence import PRODUCTS, VERSIONS, Claim, Entry, Record, disagreem
 from npudocs.evidence.task import ITEMS
 from npudocs.upstream.apis import APIS
 
-HERE = Path(__file__).parent
+TEMPLATES = Path(__file__).with_name("templates")
 LANGUAGES = ("zh", "en")
 PAGE = "published page"
 
@@ -38,7 +38,7 @@ def write(output: Path, folder: Path = evidence.FOLDER) -> list[Path]:
 def render(data: dict[str, Any], language: str) -> str:
     """Return the report in one language."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(HERE / "templates"),
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -48,51 +48,40 @@ def render(data: dict[str, Any], language: str) -> str:
     # Text that stays within one cell of a table.
     environment.filters["cell"] = lambda text: re.sub(r"\s*\n\s*", " ", text).replace("|", r"\|")
     environment.filters["say"] = lambda word: data["words"][word][language]
-    template = environment.get_template(f"report.{language}.md.j2")
+    template = environment.get_template("report.md.j2")
     return template.render(**data, language=language)
 
 
 def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
     """Return everything the reports say, without a language."""
-    shared = _load("report.json")
+    shared = _load("task_report.json")
     newest = {(r.kind, r.version, r.where["soc"]): r for r in records}
     current = [record for record in records if record in newest.values()]
     return {
         "words": shared["words"],
         "corrections": shared["corrections"],
-        "inventory": _load(evidence.FOLDER / "upstream_tests.json")["report"],
+        "inventory": _load("upstream_tests.json")["report"],
         "products": PRODUCTS,
-        "items": [
-            {
-                "number": int(number),
+        "versions": VERSIONS,
+        "items": {
+            int(number): {
                 "zh": shared["items"][number],
                 "en": f"{item['name']}: {item['expected']}",
             }
             for number, item in ITEMS.items()
-        ],
+        },
         "documentation": _documentation(claims),
         "contradictions": _contradictions(claims),
-        "functional": [
-            {
-                "version": version,
-                "rows": [
-                    {
-                        "item": item,
-                        "cells": [_item(item, version, p, current, claims) for p in PRODUCTS],
-                    }
-                    for item in map(int, ITEMS)
-                ],
-            }
-            for version in VERSIONS
-        ],
-        "environments": [_environment(record) for record in current],
-        "chips": sum(record.kind == "silicon" for record in current),
+        "cell": lambda *place: _cell(current, claims, *place),
+        "records": current,
+        "counted": _counts,
     }
 
 
-def _item(
-    item: int, version: str, product: str, records: Sequence[Record], claims: Sequence[Claim]
+def _cell(
+    records: Sequence[Record], claims: Sequence[Claim], item: int, version: str, product: str
 ) -> dict[str, Any]:
+    """Return what runs and claims say of an item, in one version and product."""
     found: dict[str, Any] = {"silicon": [], "software": []}
     for record in records:
         entries = [entry for entry in record.entries if item in entry.items]
@@ -143,16 +132,5 @@ def _contradictions(claims: Sequence[Claim]) -> list[dict[str, Any]]:
     ]
 
 
-def _environment(record: Record) -> dict[str, Any]:
-    return {
-        "name": record.name,
-        "kind": record.kind,
-        "where": record.where,
-        "commit": record.commit[:12],
-        "started": record.started[:10],
-        "counts": _counts(record.entries),
-    }
-
-
 def _load(name: str) -> dict[str, Any]:
-    return json.loads((HERE / name).read_text(encoding="utf-8"))
+    return json.loads((evidence.FOLDER / name).read_text(encoding="utf-8"))

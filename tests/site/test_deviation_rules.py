@@ -15,7 +15,7 @@ from test_deviations import data
 from npudocs import evidence
 from npudocs.evidence import EvidenceError
 from npudocs.site import deviation_data
-from npudocs.site.deviation_data import Deviation
+from npudocs.site.deviation_data import Deviation, explains, matches, messages, words
 
 
 def unexplained(deviations: Iterable[Deviation], cells: Iterable[Any]) -> list[str]:
@@ -29,8 +29,12 @@ def unexplained(deviations: Iterable[Deviation], cells: Iterable[Any]) -> list[s
     for cell in cells:
         if cell.status not in deviation_data.STATUSES:
             continue
-        for said in deviation_data.messages(cell):
-            names = [one.name for one in listed if any(r.matches(cell, said) for r in one.rules)]
+        for said in messages(cell):
+            names = [
+                one["name"]
+                for one in listed
+                if any(matches(rule, cell, said) for rule in one["explains"])
+            ]
             if len(names) != 1:
                 place = f"{cell.operator} / {cell.form} / {cell.dtype}: {cell.status}"
                 found.append(f"{place} ({said or 'no message'}) {_advice(names)}")
@@ -51,17 +55,13 @@ def unused(deviations: Iterable[Deviation], cells: Iterable[Any]) -> list[str]:
     bad = [cell for cell in cells if cell.status in deviation_data.STATUSES]
     found = []
     for one in deviations:
-        for rule in one.rules:
-            hits = [
-                cell
-                for cell in bad
-                if any(rule.matches(cell, m) for m in deviation_data.messages(cell))
-            ]
-            for pattern in rule.operators:
+        for rule in one["explains"]:
+            hits = [cell for cell in bad if explains({"explains": [rule]}, cell)]
+            for pattern in rule["operators"]:
                 if not any(fnmatchcase(cell.operator, pattern) for cell in hits):
                     found.append(
-                        f"evidence/deviations.json: {one.name}: no record has a cell of {pattern} for the rule "
-                        f"{rule}: remove it, with the deviation and its section if nothing is left"
+                        f"evidence/deviations.json: {one['name']}: no record has a cell of {pattern} for the rule "
+                        f"{words(rule)}: remove it, with the deviation and its section if nothing is left"
                     )
     return found
 

@@ -158,7 +158,7 @@ def test_own_file() -> None:
     found = deviation_data.load()
     assert found
     for one in found:
-        assert one.sources or one.family.sources, f"{one.name} names no source"
+        assert one["sources"] or one["family"]["sources"], f"{one['name']} names no source"
 
 
 def test_guard_of_page_and_example_are_one() -> None:

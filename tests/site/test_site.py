@@ -12,11 +12,11 @@ from tinyproject import Project
 from npudocs.site import looks
 
 THEME = """
-import sys
-from npudocs.site import looks as site
 html_theme = "pydata_sphinx_theme"
-html_theme_options = site.theme_options("Title")
-html_context = site.context()
+html_theme_options = {
+    "navbar_end": ["version-switch", "language-switch"],
+    "secondary_sidebar_items": ["page-toc", "edit-page"],
+}
 version = "1.2"
 """
 

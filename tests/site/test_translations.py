@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import shlex
 import subprocess
@@ -39,7 +38,7 @@ def run(root: Path, texts: Texts, *, extra: Texts | None = None, name: str = "ap
     write(root / f"build/gettext/{name}.pot", template)
     write(root / f"locales/zh_CN/LC_MESSAGES/{name}.po", made)
     (root / "locales/zh_CN/terms.tsv").write_text(TERMS, encoding="utf-8")
-    return check("zh_CN", root / "build/gettext", root, root / "locales")[0]
+    return check("zh_CN", root / "build/gettext", root / "locales")[0]
 
 
 def test_complete_translations_are_fine(tmp_path: Path) -> None:
@@ -182,16 +181,11 @@ def test_a_number_has_one_form_in_chinese(tmp_path: Path) -> None:
     made.add(("{number} test", "{number} tests"), ("{count} 项测试",))
     write(tmp_path / "pot/api.pot", template)
     write(tmp_path / "locales/zh_CN/LC_MESSAGES/api.po", made)
-    found = check("zh_CN", tmp_path / "pot", tmp_path, tmp_path / "locales")[0]
+    found = check("zh_CN", tmp_path / "pot", tmp_path / "locales")[0]
     assert len(found) == 2 and found[0].endswith("lacks {number}: '{number} tests'")
 
 
 def test_a_gallery_text_is_placed_in_its_script(tmp_path: Path) -> None:
-    script = tmp_path / "examples/a.py"
-    script.parent.mkdir()
-    script.write_text(
-        '"""\nTitle\n=====\n"""\n# %%\n# Some words that\n# go on.\n', encoding="utf-8"
-    )
     template = Catalog()
     template.add("Some words that go on.", locations=[("../../docs/gallery/a.rst", 7)])
     # What differs from run to run is in no catalog, nor are pictures with the title of their page.
@@ -200,28 +194,24 @@ def test_a_gallery_text_is_placed_in_its_script(tmp_path: Path) -> None:
     write(tmp_path / "pot/gallery.pot", template)
     prepare(tmp_path / "pot")
     (tmp_path / "locales").mkdir()
-    (problem,) = check("zh_CN", tmp_path / "pot", tmp_path, tmp_path / "locales")[0]
-    assert problem == "examples/a.py:6: untranslated: 'Some words that go on.'"
+    (problem,) = check("zh_CN", tmp_path / "pot", tmp_path / "locales")[0]
+    assert problem == "examples/a.py: untranslated: 'Some words that go on.'"
 
 
-def test_update_makes_catalogs_and_fills_patterns(
+def test_update_makes_catalogs_that_are_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     template = Catalog()
-    template.add(":download:`Get a.py <a.py>`", locations=[("docs/gallery/a.rst", 1)])
     template.add("Words.", locations=[("docs/gallery/a.rst", 2)])
-    write(tmp_path / "pot/gallery.pot", template)
-    pattern = {"pattern": ":download:`Get (.*) <(.*)>`", "translation": r":download:`取得 \1 <\2>`"}
-    folder = tmp_path / "locales"
-    (folder / "zh_CN").mkdir(parents=True)
-    (folder / "zh_CN/patterns.json").write_text(json.dumps([pattern]), encoding="utf-8")
-    command = ["--templates", str(tmp_path / "pot"), "--locales", str(folder)]
-    assert main(["update", *command]) == 0
-    assert "1 messages translated by pattern" in capsys.readouterr().out
-    made = read(folder / "zh_CN/LC_MESSAGES/gallery.po")
-    assert made.get(":download:`Get a.py <a.py>`").string == ":download:`取得 a.py <a.py>`"
-    assert made.get("Words.").string == ""
-    assert main(["check", *command]) == 1
+    write(tmp_path / "build/gettext/gallery.pot", template)
+    makefile = (words.LOCALES.parent / "Makefile").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"-m sphinx_intl .*", makefile)
+    command = re.sub(r"\$\(addprefix .*\)", "-l zh_CN", recipe)
+    subprocess.run([sys.executable, *shlex.split(command)], cwd=tmp_path, check=True)
+    assert read(tmp_path / "locales/zh_CN/LC_MESSAGES/gallery.po").get("Words.").string == ""
+    folders = ["--templates", f"{tmp_path}/build/gettext", "--locales", f"{tmp_path}/locales"]
+    assert main(["prepare", *folders]) == 0
+    assert main(["check", *folders]) == 1
     captured = capsys.readouterr()
     assert "untranslated: 'Words.'" in captured.err and "1 problems" in captured.out
 

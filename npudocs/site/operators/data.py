@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import itertools
 import weakref
 from collections import Counter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -24,31 +22,13 @@ DEFAULT_DTYPE = "float32"
 _builds: weakref.WeakKeyDictionary[Sphinx, Sweeps] = weakref.WeakKeyDictionary()
 
 
-class Change(NamedTuple):
-    """A status that is another one in a later version."""
-
-    before: str
-    after: str
-    key: Key
-
-
-@dataclasses.dataclass(frozen=True)
 class Sweep:
     """One record of a sweep."""
 
-    made: dict[str, Any]
-
-    @property
-    def kind(self) -> str:
-        return self.made["kind"]
-
-    @property
-    def version(self) -> str:
-        return evidence.release(self.made["where"]["torch_npu"])
-
-    @property
-    def product(self) -> str:
-        return self.made["where"]["product"]
+    def __init__(self, made: dict[str, Any]) -> None:
+        self.made, self.kind, self.product = made, made["kind"], made["where"]["product"]
+        self.version = evidence.release(made["where"]["torch_npu"])
+        self.dtypes = [dtype for dtype in DTYPES if dtype in made["dtypes"]]
 
     @property
     def place(self) -> str:
@@ -69,11 +49,6 @@ class Sweep:
         for cell in self.cells.values():
             found.setdefault(cell.operator, []).append(cell)
         return found
-
-    @property
-    def dtypes(self) -> list[str]:
-        """The dtypes that were swept."""
-        return [dtype for dtype in DTYPES if dtype in self.made["dtypes"]]
 
     def cell(self, operator: str, form: str, dtype: str) -> SweepCell | None:
         """One cell; that of the whole unit where its process died."""
@@ -103,37 +78,26 @@ class Sweeps:
     """All records of a project that count: the newest of a kind, version and product."""
 
     def __init__(self, folder: Path) -> None:
-        newest: dict[tuple[str, str, str], Sweep] = {}
-        for sweep in sorted(
-            map(Sweep, evidence.sweeps(folder)), key=lambda one: one.made["started"]
-        ):
-            newest[sweep.kind, sweep.version, sweep.product] = sweep
+        made = sorted(evidence.sweeps(folder), key=lambda one: one["started"])
+        newest = {(one.kind, one.version, one.product): one for one in map(Sweep, made)}
         self.all = sorted(newest.values(), key=_order)
-        self.families = {
-            name: entry["family"]
-            for sweep in self.all
-            for name, entry in sweep.made["operators"].items()
+        entries = [item for one in self.all for item in one.made["operators"].items()]
+        # The operators in the order of the table.
+        entries.sort(key=lambda item: (item[0].lower(), item[0]))
+        self.families = {name: entry["family"] for name, entry in entries}
+        self.deviations = {one["name"]: one for one in deviation_data.load(folder)}
+        cells = self.default.cells.values() if self.default else ()
+        deviating = [cell for cell in cells if cell.status in deviation_data.STATUSES]
+        # How many cells of the newest record a deviation explains, by operator.
+        self.explained = {
+            name: Counter(c.operator for c in deviating if deviation_data.explains(one, c))
+            for name, one in self.deviations.items()
         }
-        self.operators = sorted(self.families, key=lambda name: (name.lower(), name))
-        self.deviations: dict[str, list[str]] = {}
-        newest = [cell for sweep in self.all[-1:] for cell in sweep.cells.values()]
-        deviating = [cell for cell in newest if cell.status in deviation_data.STATUSES]
-        self.listed = deviation_data.load(folder)
-        for one in self.listed:
-            explained = {cell.operator for cell in deviating if one.explains(cell)}
-            for name in sorted(explained | {one.operator}):
-                self.deviations.setdefault(name, []).append(one.name)
 
     @property
     def default(self) -> Sweep | None:
         """The record that a reader sees first: of the newest version, the first product."""
-        if not self.all:
-            return None
-        newest = self.all[-1].version
-        return min(
-            (sweep for sweep in self.all if sweep.version == newest),
-            key=lambda one: (evidence.PRODUCTS.index(one.product), one.kind),
-        )
+        return next((one for one in self.all if one.version == self.all[-1].version), None)
 
     @property
     def dtypes(self) -> list[str]:
@@ -144,36 +108,10 @@ class Sweeps:
         """The dtype of a record that a reader sees first."""
         return DEFAULT_DTYPE if DEFAULT_DTYPE in sweep.dtypes else next(iter(sweep.dtypes), "")
 
-    def pairs(self) -> list[tuple[Sweep, Sweep]]:
-        """A version and the next one that was recorded, of the same kind and product."""
-        found = []
-        for kind, product in dict.fromkeys((one.kind, one.product) for one in self.all):
-            row = [one for one in self.all if (one.kind, one.product) == (kind, product)]
-            found += list(itertools.pairwise(row))
-        return sorted(found, key=lambda pair: _order(pair[1]))
-
-
-def changes(before: Sweep, after: Sweep) -> list[Change]:
-    """The cells that both records have, and that have another status; in the order of operators."""
-    found = []
-    for cell in after.cells.values():
-        key = (cell.operator, cell.form, cell.dtype)
-        then = before.status(*key)
-        if then and then != cell.status:
-            found.append(Change(then, cell.status, key))
-    return found
-
 
 def _order(sweep: Sweep) -> tuple[Any, ...]:
     version = tuple(int(part) for part in sweep.version.split("."))
     return (version, evidence.PRODUCTS.index(sweep.product), sweep.kind)
-
-
-def not_computed() -> frozenset[str]:
-    """Operators that fall back without anything to compute."""
-    from npudocs.sweep.fallback import NOT_COMPUTED
-
-    return frozenset(NOT_COMPUTED)
 
 
 def of(app: Sphinx) -> Sweeps:

@@ -17,8 +17,7 @@ from sphinx.application import Sphinx
 from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import languages
 from npudocs.site.operators import data, places
-from npudocs.site.operators.data import Sweep, Sweeps
-from npudocs.site.parts import Page
+from npudocs.site.operators.data import Sweeps
 
 FOLDER = "data"
 VIEWS = "operators.js"
@@ -32,35 +31,26 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 def content(sweeps: Sweeps) -> dict[str, Any]:
     """All that the pages show; cells that several records share stand there once."""
+    names = ("kind", "where", "commit", "started", "dtypes", "limits", "tolerances", "digest")
     return {
         "schema": 1,
         "statuses": STATUSES,
         "forms": FORMS,
-        "records": [_about(sweep) for sweep in sweeps.all],
-        "operators": [_operator(sweeps, name) for name in sweeps.operators],
+        "records": [{name: sweep.made[name] for name in names} for sweep in sweeps.all],
+        "operators": [_operator(sweeps, *one) for one in sweeps.families.items()],
     }
 
 
-def _about(sweep: Sweep) -> dict[str, Any]:
-    names = ("kind", "where", "commit", "started", "dtypes", "limits", "tolerances", "digest")
-    return {name: sweep.made[name] for name in names}
-
-
-def _operator(sweeps: Sweeps, name: str) -> dict[str, Any]:
+def _operator(sweeps: Sweeps, name: str, family: str) -> dict[str, Any]:
     cells: dict[str, dict[str, Any]] = {}
     faults: dict[str, dict[str, Any]] = {}
     for number, sweep in enumerate(sweeps.all):
         entry = sweep.made["operators"].get(name, {})
-        _collect(cells, entry.get("cells", []), number)
-        _collect(faults, [entry["cpu"]] if "cpu" in entry else [], number)
-    family = sweeps.families[name]
+        for into, listed in ((cells, entry.get("cells", [])), (faults, [entry.get("cpu")])):
+            for one in filter(None, listed):
+                into.setdefault(json.dumps(one), {"records": [], **one})["records"].append(number)
     made = {"name": name, "family": family, "page": f"{places.page(name, family)}.html#{name}"}
     return {**made, "cells": [*cells.values()], "cpu": [*faults.values()]}
-
-
-def _collect(into: dict[str, dict[str, Any]], listed: list[dict[str, Any]], number: int) -> None:
-    for one in listed:
-        into.setdefault(json.dumps(one), {"records": [], **one})["records"].append(number)
 
 
 def rows(sweeps: Sweeps) -> Iterator[tuple[Any, ...]]:
@@ -80,15 +70,13 @@ def views(sweeps: Sweeps) -> dict[str, Any]:
     """For each record, dtype and form, a text with a character for each operator: its status."""
     digit = {status: DIGITS[number] for number, status in enumerate(STATUSES)} | {"": "."}
     return {
-        "operators": sweeps.operators,
+        "operators": [*sweeps.families],
         "sweeps": [
             {
-                "kind": sweep.kind,
-                "version": sweep.version,
-                "product": sweep.product,
+                **{name: getattr(sweep, name) for name in ("kind", "version", "product")},
                 "cells": {
                     dtype: [
-                        "".join(digit[sweep.status(n, form, dtype)] for n in sweeps.operators)
+                        "".join(digit[sweep.status(n, form, dtype)] for n in sweeps.families)
                         for form in FORMS
                     ]
                     for dtype in sweep.dtypes
@@ -119,11 +107,5 @@ def _write(app: Sphinx, exception: Exception | None) -> None:
         writer.writerows(rows(sweeps))
 
 
-def downloads(page: Page) -> dict[str, Any]:
-    """The columns of the CSV file, where there are files."""
-    return {"sweep": data.of(page.app).default, "columns": COLUMNS}
-
-
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("build-finished", _write)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

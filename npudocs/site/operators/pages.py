@@ -10,12 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.transforms import SphinxTransform
 
 from npudocs.evidence import SweepCell
-from npudocs.evidence.sweep_records import FORMS
+from npudocs.evidence.sweep_records import FORMS, NOT_COMPUTED
 from npudocs.site import cells, languages, marks, parts
 from npudocs.site.operators import data, places
 from npudocs.site.operators.data import Sweep, Sweeps
@@ -36,16 +34,12 @@ MESSAGES = 6
 
 
 def _write(app: Sphinx) -> None:
-    # The files are in English; a translation has other titles.
     if app.builder.format != "html" or languages.translating(app):
         return
     sweeps = data.of(app)
-    wanted = {}
-    for home, names in places.pages(sweeps).items():
-        path = Path(app.srcdir) / f"{home}.md"
-        wanted[path] = PAGE.format(title=places.title(sweeps, home, names[0]), name=path.stem)
-    folder = Path(app.srcdir) / places.FOLDER
-    for path in {*folder.glob("*.md")} - {*wanted}:
+    source = Path(app.srcdir)
+    wanted = {source / f"{home}.md": _text(sweeps, home) for home in places.pages(sweeps)}
+    for path in {*(source / places.FOLDER).glob("*.md")} - {*wanted}:
         path.unlink()
         # Sphinx leaves the page of what is gone.
         (Path(app.outdir) / places.FOLDER / f"{path.stem}.html").unlink(missing_ok=True)
@@ -56,76 +50,62 @@ def _write(app: Sphinx) -> None:
             path.write_text(text, encoding="utf-8")
 
 
-class _Title(SphinxTransform):
-    """Gives a page its title in a translation; the file is written in English."""
+def _read(app: Sphinx, docname: str, source: list[str]) -> None:
+    # The files are in English; a translation has other titles.
+    if languages.translating(app) and docname.startswith(f"{places.FOLDER}/"):
+        source[0] = _text(data.of(app), docname)
 
-    default_priority = 21  # after Sphinx put in the translations (20)
 
-    def apply(self, **kwargs: Any) -> None:
-        """Replace the text of the first title."""
-        home = self.env.docname
-        if not languages.translating(self.app) or not home.startswith(f"{places.FOLDER}/"):
-            return
-        sweeps = data.of(self.app)
-        if names := places.pages(sweeps).get(home):
-            title = next(self.document.findall(nodes.title))
-            title.children = []
-            title += nodes.Text(places.title(sweeps, home, names[0]))
+def _text(sweeps: Sweeps, home: str) -> str:
+    return PAGE.format(title=places.title(sweeps, home), name=home.rpartition("/")[2])
 
 
 def operator_page(page: Page, name: str) -> dict[str, Any]:
     """The operators of one page, each with what its section shows."""
-    sweeps = data.of(page.app)
+    sweeps = page.sweeps
+    # The deviations that pages explain, each with the address and the title.
+    explained = {
+        deviation: (page.url(home, places.anchor(deviation)), page.title(home))
+        for home, used in parts.pages(page.app.env, "deviation").items()
+        for (deviation,) in used
+    }
     names = places.pages(sweeps).get(f"{places.FOLDER}/{name}", [])
-    explained = _explained(page)
-    sections = [_section(sweeps, name, explained) for name in names]
     return {
-        "sweeps": sweeps,
-        "sections": sections,
+        "sections": [_section(sweeps, name, explained) for name in names],
         "messages": MESSAGES,
-        "address": places.addresses(page, sweeps),
     }
 
 
-def _section(
-    sweeps: Sweeps, name: str, explained: list[tuple[str, tuple[str, str]]]
-) -> dict[str, Any]:
+def _section(sweeps: Sweeps, name: str, explained: dict[str, tuple[str, str]]) -> dict[str, Any]:
     # The first record, or the newest that has the operator.
-    having = [
-        one for one in (sweeps.default, *reversed(sweeps.all)) if name in one.made["operators"]
-    ]
-    shown = having[0]
+    having = [one for one in sweeps.all if name in one.made["operators"]]
+    shown = sweeps.default if sweeps.default in having else having[-1]
     found = shown.by_operator[name]
     dtypes = [dtype for dtype in shown.dtypes if shown.worst(name, dtype)]
     grid = {form: [shown.cell(name, form, dtype) for dtype in dtypes] for form in FORMS}
     return {
         "name": name,
         "shown": shown,
-        "explained": [link for one, link in explained if one in sweeps.deviations.get(name, [])],
+        "explained": [
+            link
+            for one, link in explained.items()
+            if name in sweeps.explained[one] or name == sweeps.deviations[one]["operator"]
+        ],
         "dtypes": dtypes,
         "grid": {form: row for form, row in grid.items() if any(row)},
         "random": any(cell.random for cell in found),
         "hosts": _hosts(found),
         "cpu": shown.made["operators"][name].get("cpu"),
         "told": [*_told(sweeps, shown, name)],
-        "others": sum(one is not shown and name in one.made["operators"] for one in sweeps.all),
+        "others": len(having) - 1,
         "elsewhere": [*_elsewhere(sweeps, shown, name)],
     }
-
-
-def _explained(page: Page) -> list[tuple[str, tuple[str, str]]]:
-    """The deviations that pages explain, each with the address and the title."""
-    return [
-        (name, (page.url(home, places.anchor(name)), page.title(home)))
-        for home, used in parts.pages(page.app.env, "deviation").items()
-        for (name,) in used
-    ]
 
 
 def _hosts(found: list[SweepCell]) -> dict[str, list[str]]:
     """Where operators fell back to the host, and which."""
     hosts: dict[str, list[str]] = {}
-    for operator in sorted({o for cell in found for o in cell.fallback} - data.not_computed()):
+    for operator in sorted({o for cell in found for o in cell.fallback} - NOT_COMPUTED):
         where = _where([(c.form, c.dtype) for c in found if operator in c.fallback])
         hosts.setdefault(where, []).append(operator)
     return hosts
@@ -177,7 +157,6 @@ def _elsewhere(sweeps: Sweeps, shown: Sweep, name: str) -> Iterator[dict[str, st
         yield {"kind": kind, "where": where, "status": status, "pairs": _where(pairs)}
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_transform(_Title)
+def setup(app: Sphinx) -> None:
     app.connect("builder-inited", _write)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}
+    app.connect("source-read", _read)

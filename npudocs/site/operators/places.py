@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from npudocs.site.operators.data import Sweeps
-from npudocs.site.parts import Page
 from npudocs.site.words import say
 
 FOLDER = "operators/families"
@@ -29,25 +26,19 @@ def page(name: str, family: str) -> str:
 def pages(sweeps: Sweeps) -> dict[str, list[str]]:
     """Return the pages, and the operators on each."""
     found: dict[str, list[str]] = {}
-    for name in sweeps.operators:
-        found.setdefault(page(name, sweeps.families[name]), []).append(name)
+    for name, family in sweeps.families.items():
+        found.setdefault(page(name, family), []).append(name)
     return found
 
 
-def title(sweeps: Sweeps, home: str, name: str) -> str:
-    """Return the title of the page of this operator."""
-    family = sweeps.families[name]
+def title(sweeps: Sweeps, home: str) -> str:
+    """Return the title of a page."""
+    family = sweeps.families[pages(sweeps)[home][0]]
     part = home.removeprefix(f"{FOLDER}/{family.replace('.', '-')}").lstrip("-")
-    return say("Operators: {family}").format(
-        family=f"{family}, {part}" if family in LARGE else family
-    )
+    shown = f"{family}, {part}" if family in LARGE else family
+    return say("Operators: {family}").format(family=shown)
 
 
 def anchor(deviation: str) -> str:
     """Return the anchor of a deviation's section."""
     return f"deviation-{deviation.replace('_', '-')}"
-
-
-def addresses(here: Page, sweeps: Sweeps) -> Callable[[str], str]:
-    """Return what gives the address of an operator's section, seen from a page."""
-    return lambda name: here.url(page(name, sweeps.families[name]), name)

@@ -1,4 +1,4 @@
-"""``{operator-counts}``, ``{operator-table}`` and what explains them: how many operators have which status, and all.
+"""``{operator-counts}`` and ``{operator-table}``: how many operators have which status, and all.
 
 The table is complete without JavaScript, for the newest version. ``operators.js`` adds filters, sorts, and
 reads the other versions, products and dtypes from a file of its own when they are asked for.
@@ -16,7 +16,6 @@ from sphinx.application import Sphinx
 from npudocs import evidence
 from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import marks
-from npudocs.site.operators import data, places
 from npudocs.site.parts import Page
 from npudocs.site.words import say
 
@@ -28,22 +27,12 @@ def state(wanted: dict[str, str]) -> str:
     return f"#{urlencode(wanted)}"
 
 
-def meanings(page: Page) -> dict[str, Any]:
-    """The statuses, worst first, and the forms, each with its meaning."""
-    return {"statuses": STATUSES, "forms": FORMS}
-
-
-def newest(page: Page) -> dict[str, Any]:
-    """The newest record."""
-    return {"sweep": data.of(page.app).default}
-
-
 def counts(page: Page) -> dict[str, Any]:
     """The numbers of the newest record: of each form, and of each dtype."""
-    sweep = data.of(page.app).default
+    sweep = page.sweeps.default
     if sweep is None:
-        return {"sweep": None}
-    dtype = data.of(page.app).dtype(sweep)
+        return {}
+    dtype = page.sweeps.dtype(sweep)
     by_form = {
         form: (sweep.operators_by_status(dtype, form), {"form": form, "dtype": dtype})
         for form in FORMS
@@ -54,7 +43,6 @@ def counts(page: Page) -> dict[str, Any]:
         for rows in (by_form, by_dtype)
     ]
     return {
-        "sweep": sweep,
         "dtype": dtype,
         "tables": tables,
         "samples": sum(sum(cell.counts.values()) for cell in sweep.cells.values()),
@@ -65,29 +53,23 @@ def counts(page: Page) -> dict[str, Any]:
 
 def operators(page: Page) -> dict[str, Any]:
     """Every operator with its status in each form, and the choices of the filters."""
-    sweeps = data.of(page.app)
-    sweep = sweeps.default
+    sweeps, sweep = page.sweeps, page.sweeps.default
     if sweep is None:
-        return {"sweep": None}
+        return {}
     dtype = sweeps.dtype(sweep)
     swept = {one.product for one in sweeps.all}
     return {
-        "sweep": sweep,
-        "sweeps": sweeps,
         "dtype": dtype,
         "forms": FORMS,
         "statuses": STATUSES,
         "rows": [
             (name, [sweep.worst(name, dtype), *(sweep.status(name, f, dtype) for f in FORMS)])
-            for name in sweeps.operators
+            for name in sweeps.families
         ],
-        "families": sorted({*sweeps.families.values()}),
-        "versions": dict.fromkeys(one.version for one in reversed(sweeps.all)),
         "products": [product for product in evidence.PRODUCTS if product in swept],
         "kinds": {one.kind: say(marks.KINDS[one.kind]) for one in sweeps.all},
         "words": _words(page.app),
         "pairs": lambda values: [(value, say(value)) for value in values],
-        "address": places.addresses(page, sweeps),
     }
 
 
@@ -111,6 +93,5 @@ def _style(app: Sphinx, pagename: str, templatename: str, context: Any, doctree:
         context["sidebars"] = []
 
 
-def setup(app: Sphinx) -> dict[str, Any]:
+def setup(app: Sphinx) -> None:
     app.connect("html-page-context", _style)
-    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,11 +1,9 @@
-"""``python -m npudocs.site.translations {update,check}``: see the head of the package. ``make`` calls it."""
+"""``python -m npudocs.site.translations {prepare,check}``: see the head of the package. ``make`` calls it."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -17,8 +15,6 @@ from npudocs.site.translations.check import check, read
 
 ROOT = words.LOCALES.parent
 TEMPLATES = ROOT / "build" / "gettext"
-TRANSLATIONS = [*languages.FOLDERS]
-PATTERNS = "patterns.json"
 # Another text in each run, which npudocs.site.languages says; and pictures with the title of their page.
 LEFT_OUT = re.compile(r"\*\*Total running time of the script:\*\* .*|:doc:`/gallery/\w+`")
 
@@ -43,50 +39,11 @@ def prepare(templates: Path) -> None:
         write(path, catalog)
 
 
-def update(templates: Path, folder: Path) -> None:
-    """Bring the catalogs of all languages up to date, and translate what follows a pattern."""
-    flags = [flag for language in TRANSLATIONS for flag in ("-l", language)]
-    command = [
-        "update",
-        "-p",
-        str(templates),
-        "-d",
-        str(folder),
-        *flags,
-        "-w",
-        "-1",
-        "--no-obsolete",
-    ]
-    command = [sys.executable, "-m", "sphinx_intl", *command]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    for language in TRANSLATIONS:
-        print(f"{language}: {fill(language, folder)} messages translated by pattern")
-
-
-def fill(language: str, folder: Path) -> int:
-    """Translate what follows a pattern of ``patterns.json``; return how many messages that were."""
-    path = folder / language / PATTERNS
-    listed = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else []
-    patterns = [(re.compile(one["pattern"]), one["translation"]) for one in listed]
-    filled = 0
-    for po in sorted((folder / language / "LC_MESSAGES").glob("*.po")):
-        catalog, before = read(po), filled
-        for message in (one for one in catalog if one.id and isinstance(one.id, str)):
-            for match, new in ((p.fullmatch(message.id), new) for p, new in patterns):
-                if match and (message.fuzzy or message.string != match.expand(new)):
-                    message.string = match.expand(new)
-                    message.flags.discard("fuzzy")
-                    filled += 1
-        if filled != before:
-            write(po, catalog)
-    return filled
-
-
 def report(templates: Path, folder: Path) -> int:
     """Print what is wrong with the translations; return the exit code."""
     wrong = 0
-    for language in TRANSLATIONS:
-        found, number = check(language, templates, ROOT, folder)
+    for language in languages.FOLDERS:
+        found, number = check(language, templates, folder)
         wrong += len(found)
         print("\n".join(found), file=sys.stderr, end="\n" * bool(found))
         print(f"{language}: {number} texts, {len(found)} problems")
@@ -96,16 +53,15 @@ def report(templates: Path, folder: Path) -> int:
 def main(arguments: list[str] | None = None) -> int:
     """Do what the arguments say; return the exit code."""
     parser = argparse.ArgumentParser(prog="npudocs.site.translations", description=__doc__)
-    parser.add_argument("command", choices=("update", "check"))
+    parser.add_argument("command", choices=("prepare", "check"))
     parser.add_argument("--templates", type=Path, default=TEMPLATES, help="what gettext extracted")
     parser.add_argument("--locales", type=Path, default=words.LOCALES)
     options = parser.parse_args(arguments)
     if not any(options.templates.glob("*.pot")):
         parser.error(f"there is no template in {options.templates}: make gettext makes them")
-    prepare(options.templates)
     if options.command == "check":
         return report(options.templates, options.locales)
-    update(options.templates, options.locales)
+    prepare(options.templates)
     return 0
 
 

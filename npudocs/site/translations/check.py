@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,7 @@ def text(value: Any) -> str:
     return value if isinstance(value, str) else value[-1]
 
 
-def check(
-    language: str, templates: Path, root: Path, folder: Path = words.LOCALES
-) -> tuple[list[str], int]:
+def check(language: str, templates: Path, folder: Path = words.LOCALES) -> tuple[list[str], int]:
     """Compare the catalogs of a language with what is there now: what is wrong, and the number of texts."""
     listed = terms.load(folder / language / terms.NAME)
     found, number = [], 0
@@ -41,7 +38,7 @@ def check(
         wanted = [m for m in template if m.id and not markup.bare(text(m.id), _kind(m))]
         number += len(wanted)
         for message in wanted:
-            found += _message(message, made, shown, listed, root)
+            found += _message(message, made, shown, listed)
         for message in (one for one in made if one.id and one.id not in template):
             advice = "stale: no page has this any more; make gettext takes it out"
             found.append(_said(f"{shown}:{message.lineno}", advice, text(message.id)))
@@ -52,25 +49,21 @@ def check(
     return found, number
 
 
-def _message(
-    message: Message, made: Catalog, path: str, listed: list[terms.Term], root: Path
-) -> Iterator[str]:
+def _message(message: Message, made: Catalog, path: str, listed: list[terms.Term]) -> list[str]:
     """What is wrong with the translation of one text."""
-    original, kind = text(message.id), _kind(message)
+    original, kind, place = text(message.id), _kind(message), _place(message)
     known = made.get(message.id)
     if known is None or not text(known.string or ("",)):
-        yield _said(_place(message, root), "untranslated", original)
-        return
+        return [_said(place, "untranslated", original)]
     if known.fuzzy:
         advice = "the original changed, so the translation has to be looked at (fuzzy)"
-        wrong = [f"{advice}; see {_place(message, root)}"]
+        wrong = [f"{advice}; see {place}"]
     else:
         # Of pages, babel takes a percentage for a placeholder.
         wrong = [str(error) for error in known.check(made)] if kind == "words" else []
         wrong += markup.differences(original, text(known.string), kind)
         wrong += terms.problems(listed, markup.plain(original, kind), text(known.string))
-    for one in wrong:
-        yield _said(f"{path}:{known.lineno}", one, original)
+    return [_said(f"{path}:{known.lineno}", one, original) for one in wrong]
 
 
 def _kind(message: Message) -> str:
@@ -78,22 +71,13 @@ def _kind(message: Message) -> str:
     return name.rpartition(".")[2] if name.endswith((".md", ".rst")) else "words"
 
 
-def _place(message: Message, root: Path) -> str:
-    """Where a message stands: for a page of the gallery, in its script."""
+def _place(message: Message) -> str:
+    """Where a message stands: for a page of the gallery, its script, whose lines are other ones."""
     if not message.locations:
         return ""
     name, line = message.locations[0]
-    stem = re.fullmatch(r"docs/gallery/(\w+)\.rst", name)
-    script = root / "examples" / f"{stem[1]}.py" if stem else None
-    if script and script.is_file():
-        begin = r"\s+(?:#\s+)?".join(map(re.escape, text(message.id).split()[:4]))
-        content = script.read_text(encoding="utf-8")
-        found = re.search(begin, content)
-        name, line = (
-            f"examples/{script.name}",
-            content[: found.start() if found else 0].count("\n") + 1,
-        )
-    return f"{name}:{max(line or 1, 1)}"
+    script = re.fullmatch(r"docs/gallery/(\w+)\.rst", name)
+    return f"examples/{script[1]}.py" if script else f"{name}:{max(line or 1, 1)}"
 
 
 def _said(place: str, problem: str, original: str) -> str:

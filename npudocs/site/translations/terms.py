@@ -7,35 +7,21 @@ A line has the English term (other spellings after ``|``), its translation (othe
 from __future__ import annotations
 
 import csv
-import dataclasses
-import functools
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 NAME = "terms.tsv"
 COLUMNS = ["english", "chinese", "strict", "source"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Term:
-    """One line."""
+class Term(NamedTuple):
+    """One line, without its source."""
 
-    english: tuple[str, ...]
-    chinese: tuple[str, ...]
+    english: list[str]
+    chinese: list[str]
     strict: bool
-    source: str
-
-    @functools.cached_property
-    def pattern(self) -> re.Pattern[str]:
-        """Finds the term as a word."""
-        spelled = "|".join(re.escape(one).replace(r"\ ", r"\s+") for one in self.english)
-        return re.compile(rf"(?<![\w.-])(?:{spelled})(?:s|es)?(?![\w-])", re.IGNORECASE)
-
-    def missing(self, original: str, translation: str) -> bool:
-        """Whether the original has the term and the translation has it not."""
-        found = self.pattern.search(original)
-        return bool(found) and not any(one in translation for one in self.chinese)
 
 
 def load(path: Path) -> list[Term]:
@@ -43,20 +29,21 @@ def load(path: Path) -> list[Term]:
     if not path.is_file():
         return []
     with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    if rows[0] != COLUMNS:
+        head, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+    if head != COLUMNS:
         raise ValueError(f"{path.name}:1: the columns are {', '.join(COLUMNS)}")
-    found, seen = [], set()
-    for number, row in enumerate(rows[1:], 2):
+    found: list[Term] = []
+    seen: set[str] = set()
+    for number, row in enumerate(rows, 2):
+        place = f"{path.name}:{number}"
         if len(row) != len(COLUMNS) or not all(row) or row[2] not in ("yes", "no"):
-            raise ValueError(
-                f"{path.name}:{number}: needs {len(COLUMNS)} fields; the third is yes or no"
-            )
-        english, chinese = (tuple(field.split("|")) for field in row[:2])
-        if twice := {one.lower() for one in english} & seen:
-            raise ValueError(f"{path.name}:{number}: {twice.pop()} stands here twice")
-        seen |= {one.lower() for one in english}
-        found.append(Term(english, chinese, row[2] == "yes", row[3]))
+            raise ValueError(f"{place}: needs {len(COLUMNS)} fields; the third is yes or no")
+        term = Term(row[0].split("|"), row[1].split("|"), row[2] == "yes")
+        spelled = {one.lower() for one in term.english}
+        if twice := spelled & seen:
+            raise ValueError(f"{place}: {twice.pop()} stands here twice")
+        seen |= spelled
+        found.append(term)
     return found
 
 
@@ -65,5 +52,12 @@ def problems(terms: Iterable[Term], original: str, translation: str) -> list[str
     return [
         f"the term {term.english[0]!r} is {' or '.join(term.chinese)} in {NAME}"
         for term in terms
-        if term.strict and term.missing(original, translation)
+        if term.strict
+        and any(_has(original, one) for one in term.english)
+        and not any(one in translation for one in term.chinese)
     ]
+
+
+def _has(text: str, term: str) -> bool:
+    spelled = re.escape(term).replace(r"\ ", r"\s+")
+    return bool(re.search(rf"(?<![\w.-]){spelled}(?:s|es)?(?![\w-])", text, re.IGNORECASE))

@@ -3,6 +3,7 @@
 #   PYTHON=python3   use this interpreter with its own torch, torch_npu and CANN (an Ascend host);
 #                    nothing is installed. Without it: a virtual environment in .venv.
 #   DEVICE=off       build the pages without executing anything.
+#   LIMIT=20         seconds that one block, script or test may take (120).
 #   LANGUAGES=en     build the English site alone.
 #   BASE_PYTHON=...  the Python that .venv is made with (3.10 to 3.13).
 
@@ -22,6 +23,9 @@ endif
 NPU_TESTS := $(sort $(wildcard tests/npu/test_*.py))
 comma := ,
 SPHINX := -m sphinx -n -W --keep-going -c . docs
+ifneq ($(LIMIT),)
+SPHINX += -D execute_limit=$(LIMIT)
+endif
 SITE := $(SPHINX) -D npudocs_languages=$(subst $(eval ) ,$(comma),$(strip $(LANGUAGES)))
 
 ifeq ($(origin PYTHON),command line)

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Set
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.builders import Builder
+from sphinx.builders.dummy import DummyBuilder
 from sphinx.environment import BuildEnvironment
 from sphinx.util import logging
 
@@ -29,12 +28,11 @@ KINDS = {
 }
 
 
-class ExecuteBuilder(Builder):
+class ExecuteBuilder(DummyBuilder):
     """Runs pages, scripts and test files, and writes the results alone."""
 
     name = "execute"
     epilog = ""
-    allow_parallel: ClassVar = False
 
     def init(self) -> None:
         """Refuse to start without a device."""
@@ -47,19 +45,6 @@ class ExecuteBuilder(Builder):
     def get_outdated_docs(self) -> Set[str]:
         """Return no page: none is written."""
         return set()
-
-    def get_target_uri(self, docname: str, typ: str | None = None) -> str:
-        """Return nothing: there are no addresses."""
-        return ""
-
-    def write_documents(self, docnames: Set[str]) -> None:
-        """Write nothing."""
-
-    def write_doc(self, docname: str, doctree: nodes.document) -> None:
-        """Write nothing."""
-
-    def prepare_writing(self, docnames: Set[str]) -> None:
-        """Write nothing."""
 
 
 class DocTestBuilder(ExecuteBuilder):

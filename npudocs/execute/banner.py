@@ -54,20 +54,20 @@ def _page(say: Say, unit: UnitRun, device: Any) -> tuple[str, str]:
         return "off", say("Not executed: {counts}.").format(counts=counts)
     if unit.used == 0:
         words = say("Executed on the host; the device was not used. Code blocks: {counts}.")
-        return "off", words.format(counts=counts)
+        return "host", words.format(counts=counts)
     words = say("Executed on {device}. Code blocks: {counts}.")
     return device.kind, words.format(device=device.described(say), counts=counts)
 
 
 def _skipped(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Say at each block that was skipped that it was, and why."""
+    say = session.translator(app)
     path = Path(app.env.doc2path(docname)).resolve()
     unit = session.of(app).run.units.get(scripts.name_of(app, path))
     lines = {r.line: r.message for r in unit.results if r.outcome == "skipped"} if unit else {}
     for block, node in blocks.located(doctree)[0] if lines else ():
         if block.line in lines:
-            words = session.translator(app)("Skipped here: {reason}")
-            words = words.format(reason=lines[block.line])
+            words = say("Skipped here: {reason}").format(reason=lines[block.line])
             note = nodes.paragraph(text=words, classes=["npudocs-skipped"])
             node.parent.insert(node.parent.index(node), note)
 
@@ -80,7 +80,8 @@ def _insert(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         _skipped(app, doctree, docname)
     device = session.of(app).device
     say = session.translator(app)
-    label = say("not on the device") if kind == "off" else say(device.label)
+    labels = {"off": say("not executed"), "host": say("on the host")}
+    label = labels.get(kind) or say(device.label)
     line = nodes.paragraph("", "", nodes.strong(text=label), nodes.Text(f" {words}"))
     box = nodes.container("", line, classes=["npudocs-banner", f"npudocs-{kind}"])
     title = next(doctree.findall(nodes.title), None)

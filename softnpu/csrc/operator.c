@@ -172,7 +172,7 @@ EXPORT aclError softnpu_execute(void *handle, void *on_stream) {
     return softnpu_launch(stream, (softnpu_task){.run = run, .handle = ready});
 }
 
-uint64_t softnpu_launches(void) { return __atomic_load_n(&launches, __ATOMIC_RELAXED); }
+EXPORT uint64_t softnpu_launches(void) { return __atomic_load_n(&launches, __ATOMIC_RELAXED); }
 
 EXPORT aclError aclDestroyAclOpExecutor(void *handle) {
     return !handle || softnpu_destroy(handle, MAGIC_EXECUTOR)

@@ -249,3 +249,19 @@ def test_a_broken_kernel_file_is_not_taken_for_a_missing_kernel():
     assert done.returncode == 1
     assert "softnpu: cannot start" in done.stderr
     assert "in a kernel file" in done.stderr
+
+
+def test_launches_are_counted():
+    result = run(
+        """
+        import ctypes, torch
+        count = ctypes.CDLL("libascendcl.so").softnpu_launches
+        x = torch.ones(2, device="npu")
+        before = count()
+        y = x * 2 + x
+        assert count() == before + 2
+        y.cpu(), y.shape, torch.ones(2) * 2
+        print(count() - before)
+        """
+    )
+    assert result.stdout == "2\n", result.stderr

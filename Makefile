@@ -9,6 +9,8 @@
 
 # CANN's set_env.sh and softnpu's are written for bash.
 SHELL := /bin/bash
+# Threads of torch that wait do not keep the cores busy: pages and scripts run side by side.
+export OMP_WAIT_POLICY ?= passive
 BASE_PYTHON ?= python3
 PIP ?= .venv/bin/python -m pip
 DEVICE ?=

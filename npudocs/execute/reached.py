@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 
 class Reached:
-    """A context in which the lines of one file are noted as they run."""
+    """Notes the lines of one file as they run."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.lines = path, set()
         # Asked at every call of a function: whether a file, as its code names it, is this one.
         self.mine: dict[str, bool] = {}
 
-    def __enter__(self) -> Reached:
-        sys.settrace(self._call)
-        return self
+    def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function in which lines are noted."""
 
-    def __exit__(self, *error: object) -> None:
-        sys.settrace(None)
+        def run(*arguments: Any, **named: Any) -> Any:
+            sys.settrace(self._call)
+            try:
+                return function(*arguments, **named)
+            finally:
+                sys.settrace(None)
+
+        return run
 
     def _call(self, frame: FrameType, event: str, argument: Any) -> Any:
         name = frame.f_code.co_filename

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from npudocs.evidence import disagreements, files, sweep_records
+from npudocs.evidence import disagreements, files, history, sweep_records
 from npudocs.evidence.model import EvidenceError, Record
 
 
@@ -30,18 +28,21 @@ def problems(folder: Path = files.FOLDER, root: Path = files.ROOT) -> list[str]:
             look(lambda path: files.checked_record(files.read(path), path, table), path)
         for path in files.paths(folder, "sweeps"):
             look(sweep_records.check, path)
-        for read in (files.claims, files.unrecorded, disagreements.explanations):
+        for read in (files.claims, files.unrecorded, files.removed, disagreements.explanations):
             look(read, folder)
     if found:
         return found
     unnamed = table["checks"].keys() - files.used(folder)
     found += [f"{files.CHECKS}: checks.{name}: no record names it" for name in unnamed]
-    missing = missing_blobs(root, table["sources"].values())
-    return found + [
-        f"{files.CHECKS}: sources: git has no blob {name}: commit the checks that a record is of, "
-        "as they ran"
-        for name in missing
-    ]
+    if not found and history.whole(root):
+        missing = history.missing_blobs(root, table["sources"].values())
+        found += [
+            f"{files.CHECKS}: sources: git has no blob {name}: commit the checks that a record is of, "
+            "as they ran"
+            for name in missing
+        ]
+        found += history.problems(root, folder)
+    return found
 
 
 def _table(folder: Path) -> dict[str, Any]:
@@ -57,21 +58,6 @@ def _table(folder: Path) -> dict[str, Any]:
         if check["file"].endswith(".py") and table["sources"][source] != source:
             raise files.refusal(path, f"sources.{source}", "is not the blob of a script")
     return table
-
-
-def missing_blobs(root: Path, blobs: Iterable[str]) -> list[str]:
-    """The blobs that git in `root` does not have; none where its history is not here in whole."""
-    if not (root / ".git").exists() or not shutil.which("git"):
-        return []
-
-    def git(*words: str, given: str = "") -> str:
-        command = ["git", "-C", str(root), *words]
-        return subprocess.run(command, input=given, capture_output=True, text=True).stdout
-
-    if git("rev-parse", "--is-shallow-repository").strip() == "true":
-        return []
-    told = git("cat-file", "--batch-check", given="".join(f"{name}\n" for name in blobs))
-    return [line.split()[0] for line in told.splitlines() if line.endswith(" missing")]
 
 
 def compare(folder: Path, ran: Record) -> list[str]:

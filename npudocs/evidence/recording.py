@@ -55,7 +55,7 @@ def head(content: dict[str, Any], root: Path) -> dict[str, Any]:
         "where": where(content["device"]),
         "commit": commit(root),
         "started": min(unit["ran"] for unit in units),
-        "seconds": round(seconds, 1),
+        "seconds": round(seconds, 3),
     }
 
 
@@ -139,7 +139,7 @@ def where(device: dict[str, str]) -> dict[str, str]:
             f"the SoC name {device['soc']!r} belongs to no product that is known here: add it to "
             "softnpu/soc.py, with where the name was seen"
         )
-    same = ("torch", "torch_npu", "cann", "soc", "softnpu", "python")
+    same = ("torch", "torch_npu", "cann", "driver", "firmware", "soc", "softnpu", "python")
     return {
         **{name: device[name] for name in same},
         "product": product,

@@ -28,7 +28,7 @@ def problems(folder: Path = files.FOLDER, root: Path = files.ROOT) -> list[str]:
             look(lambda path: files.checked_record(files.read(path), path, table), path)
         for path in files.paths(folder, "sweeps"):
             look(sweep_records.check, path)
-        for read in (files.claims, files.unrecorded, files.removed, disagreements.explanations):
+        for read in (files.claims, files.unrecorded, disagreements.explanations):
             look(read, folder)
     if found:
         return found

@@ -13,7 +13,7 @@ from npudocs.evidence.model import EvidenceError, Record
 def problems(folder: Path = files.FOLDER, root: Path = files.ROOT) -> list[str]:
     """Everything that is wrong with the evidence, file by file.
 
-    A build looks at less of what a run writes, which is most of the evidence: at its digests alone.
+    A build looks at less of what a run writes, which is most of the evidence: at its digests and at ``rules``.
     """
     found: list[str] = []
 

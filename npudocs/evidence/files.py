@@ -62,7 +62,7 @@ def paths(folder: Path, kind: str = "records") -> list[Path]:
 def records(folder: Path = FOLDER) -> list[Record]:
     """All records, oldest first; raises EvidenceError where one or the table of checks was edited."""
     table = read_checks(folder)
-    found = [record_of(possible(path), path, table) for path in paths(folder)]
+    found = [record_of(signed(path), path, table) for path in paths(folder)]
     return sorted(found, key=lambda record: record.started)
 
 
@@ -125,17 +125,14 @@ def checked_record(content: Any, path: Path, table: dict[str, Any]) -> Record:
     return record
 
 
-def possible(path: Path) -> dict[str, Any]:
-    """The content of a file that a run wrote; raises EvidenceError where it was edited or cannot be."""
-    content = signed(path)
-    check_run(content, path)
-    return content
-
-
 def check_run(content: dict[str, Any], path: Path) -> None:
     """Raise EvidenceError where a record or a sweep says what no run can have seen."""
-    for field, words in rules.broken(content):
-        raise refusal(path, field, words)
+    try:
+        found = next(rules.broken(content), None)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise refusal(path, "file", f"is malformed: {type(error).__name__}: {error}") from error
+    if found:
+        raise refusal(path, *found)
 
 
 def check_place(content: dict[str, Any], path: Path) -> None:
@@ -184,9 +181,10 @@ def _unrecorded(folder: Path) -> dict[str, Any]:
 
 
 def signed(path: Path) -> dict[str, Any]:
-    """The content of a file that a run wrote; raises EvidenceError where it was edited since."""
+    """The content of a file that a run wrote; raises EvidenceError where it was edited or cannot be."""
     content = read(path)
     check_digest(content, path)
+    check_run(content, path)
     return content
 
 

@@ -67,7 +67,7 @@ def _seconds(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """
     results = [*content["passed"].values(), *(o["seconds"] for o in content["others"].values())]
     total, length = sum(results), content["seconds"]
-    if not 0 < length or not (total or content["others"]):
+    if length <= 0 or (content["passed"] and total <= 0):
         yield "seconds", "a run takes some"
     elif total > length + 0.05 + 0.001 * len(results):  # as they are rounded
         yield "seconds", f"is {length}, and the checks took {total:.3f}"

@@ -77,7 +77,7 @@ def _order(made: dict[str, Any]) -> tuple[tuple[int, ...], int]:
 def check(path: Path) -> None:
     """Raise EvidenceError where a file is malformed, was edited or has the name of another."""
     files.check_place(files.load_checked(path, SCHEMA), path)
-    files.possible(path)
+    files.signed(path)
 
 
 def write(made: dict[str, Any], folder: Path = FOLDER) -> Path:

@@ -202,6 +202,23 @@ def test_a_chip_beside_the_cpu_build_of_torch_is_the_usual_one(clone: Clone) -> 
     assert '"torch": "2.13.0+cpu"' in (clone.folder / CHIP).read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda content: content["where"].pop("softnpu"),
+        lambda content: content.update(started="yesterday"),
+        lambda content: content["where"].update(torch="x"),
+        lambda content: content.update(where=[]),
+    ],
+)
+def test_a_build_names_what_is_malformed(
+    clone: Clone, edit: Callable[[dict[str, Any]], Any]
+) -> None:
+    clone.forge(A2, edit)
+    with pytest.raises(EvidenceError, match=f"{A2}: file: is malformed"):
+        evidence.records(clone.folder)
+
+
 @pytest.mark.parametrize("field", ["cann", "driver", "firmware"])
 def test_a_software_npu_with_the_versions_of_a_chip(clone: Clone, field: str) -> None:
     clone.forge(A2, lambda content: content["where"].update({field: "9.1.0"}))

@@ -46,7 +46,8 @@ def made(
     soc, software = SOCS[product], kind == "software"
     where = {
         "torch": version, "torch_npu": version, "soc": soc, **({"cann": ""} if software else CHIP),
-        "product": product, "device": soc, "softnpu": "f00" if software else "",
+        "product": product, "device": f"{soc} (softnpu)" if software else soc,
+        "softnpu": "f00" if software else "",
         "python": "3.11.7", "machine": "x86_64",
     }  # fmt: skip
     dtypes = {one["dtype"] for entry in operators.values() for one in entry["cells"]}

@@ -39,7 +39,8 @@ def broken(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if software and version:
             yield f"where.{name}", "a software NPU has none"
         elif not software and not VERSION.fullmatch(version):
-            yield f"where.{name}", f"{version!r} is no version, and a chip's record has it"
+            words = "is no version, and a chip's record has it: see docs/evidence/contribute.md"
+            yield f"where.{name}", f"{version!r} {words}"
     if not software:
         yield from _beside(where, numbers(release(where["torch_npu"])))
     now = datetime.datetime.now(datetime.timezone.utc)

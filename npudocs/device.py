@@ -14,6 +14,7 @@ import os
 import platform
 import re
 import runpy
+import subprocess
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -23,6 +24,8 @@ import softnpu.soc
 from npudocs import preflight
 from npudocs.execute import isolate
 
+# Where the driver and the firmware of a chip are installed by default.
+ASCEND = Path("/usr/local/Ascend")
 HINT = (
     "Build through make (make html), which brings the software NPU; on an Ascend host source CANN's "
     "set_env.sh first and use make html PYTHON=python3; or build without executing anything: "
@@ -47,6 +50,9 @@ class Device:
     softnpu: str = ""
     python: str = ""
     queue: str = ""  # TASK_QUEUE_ENABLE: it decides where operators run
+    # Of a chip; empty where nothing tells them.
+    driver: str = ""
+    firmware: str = ""
 
     @property
     def on(self) -> bool:
@@ -148,14 +154,59 @@ def _npu(name: str, torch_version: str) -> Device:
         soc=soc.group() if soc else name,
         torch=torch_version,
         torch_npu=metadata.version("torch_npu"),
-        cann="" if software else _cann_version(),
         softnpu=softnpu.fingerprint() if software else "",
         python=platform.python_version(),
         queue=os.environ.get("TASK_QUEUE_ENABLE", ""),
+        **({} if software else _of_the_chip()),
     )
 
 
-def _cann_version() -> str:
+def _of_the_chip() -> dict[str, str]:
+    """The versions of CANN, driver and firmware; each is empty where nothing tells it."""
+    board = _board()
+    return {
+        "cann": _cann_version("CANN"),
+        "driver": _cann_version("DRIVER")
+        or _installed("driver")
+        or board.get("Software Version", ""),
+        "firmware": _installed("firmware") or board.get("Firmware Version", ""),
+    }
+
+
+def _cann_version(module: str) -> str:
     from torch_npu.npu.utils import get_cann_version
 
-    return get_cann_version(module="CANN") or ""
+    try:
+        return get_cann_version(module=module) or ""
+    except Exception:
+        # An older CANN does not know each module.
+        return ""
+
+
+def _installed(package: str) -> str:
+    """The version of the driver or the firmware, from where Huawei's guides tell to read it."""
+    path = ASCEND / package / "version.info"
+    try:
+        found = re.search(r"^Version=(\S+)", path.read_text(encoding="utf-8"), re.M)
+    except (OSError, ValueError):
+        return ""
+    return found[1] if found else ""
+
+
+def _board() -> dict[str, str]:
+    """What the driver says of the first chip: a container often has its tool alone."""
+    try:
+        chips = re.search(r"NPU ID\s*:\s*(\d+)", _npu_smi("-l"))
+        told = _npu_smi("-t", "board", "-i", chips[1]) if chips else ""
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    # "NA" stands for what a board does not tell.
+    found = re.findall(r"^\s*(\w+ Version)\s*:\s*(\S+)\s*$", told, re.M)
+    return {name: version for name, version in found if version != "NA"}
+
+
+def _npu_smi(*words: str) -> str:
+    done = subprocess.run(
+        ["npu-smi", "info", *words], capture_output=True, text=True, timeout=60, check=True
+    )
+    return done.stdout

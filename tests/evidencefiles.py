@@ -12,6 +12,7 @@ from npudocs import evidence
 from npudocs.evidence import Entry, writing
 
 API = "torch.autograd.forward_ad.make_dual"
+CHIP = {"cann": "9.1.0", "driver": "25.5.1", "firmware": "7.1.0.11.220"}
 SOCS = {"A2": "Ascend910B1", "A3": "Ascend910_9391", "950DT": "Ascend950DT_9582"}
 
 
@@ -40,7 +41,7 @@ def record(
     software = kind == "software"
     soc = SOCS[product]
     where = {
-        "torch": version, "torch_npu": version, "cann": "" if software else "9.1.0", "soc": soc,
+        "torch": version, "torch_npu": version, "soc": soc, **({"cann": ""} if software else CHIP),
         "product": product, "device": f"{soc} (softnpu)" if software else soc,
         "softnpu": "f00" if software else "", "python": "3.11.7", "machine": "x86_64",
     }  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import types
+from pathlib import Path
 
 import pytest
 from tinyproject import OFF, SILICON, SOFTWARE, Project
@@ -11,9 +13,20 @@ from tinyproject import OFF, SILICON, SOFTWARE, Project
 from npudocs import device
 from npudocs.device import Device, DeviceError
 
+# What npu-smi prints for "info -l" and "info -t board", shortened.
+BOARD = {
+    "-l": "Total Count                    : 1\n\n\tNPU ID                         : 7\n",
+    "-t": (
+        "\tNPU ID                         : 7\n"
+        "\tSoftware Version               : 23.0.5\n"
+        "\tFirmware Version               : 7.1.0.7.220\n"
+        "\tCompatibility                  : OK\n"
+    ),
+}
+
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> types.SimpleNamespace:
     """Let torch, torch_npu and softnpu answer what the returned namespace says."""
     answers = types.SimpleNamespace(accelerator="npu", name="softnpu Ascend910B3", software=True)
     torch = types.ModuleType("torch")
@@ -34,7 +47,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
     monkeypatch.setattr(device, "_torch_version", lambda: "2.13.0+cpu")
     monkeypatch.setattr(device.preflight, "versions_problem", lambda: None)
     monkeypatch.setattr(device.metadata, "version", lambda name: "2.13.0")
-    monkeypatch.setattr(device, "_cann_version", lambda: "9.1.0")
+    answers.cann = {"CANN": "9.1.0", "DRIVER": "25.5.1"}
+    monkeypatch.setattr(device, "_cann_version", lambda module: answers.cann[module])
+    monkeypatch.setattr(device, "_npu_smi", lambda *words: BOARD[words[0]])
+    monkeypatch.setattr(device, "ASCEND", tmp_path)
     monkeypatch.delenv("NPUDOCS_DEVICE", raising=False)
     return answers
 
@@ -58,6 +74,52 @@ def test_silicon(fake: types.SimpleNamespace) -> None:
     found = device.describe()
     assert (found.kind, found.soc, found.cann) == ("silicon", "Ascend910_9391", "9.1.0")
     assert "soft" not in found.words
+
+
+def _driver_and_firmware(fake: types.SimpleNamespace) -> tuple[str, str]:
+    fake.name, fake.software = "Ascend910B1", False
+    found = device.ask()
+    return found.driver, found.firmware
+
+
+def test_driver_and_firmware_are_asked_of_a_chip(
+    fake: types.SimpleNamespace, tmp_path: Path
+) -> None:
+    for name, text in (
+        ("driver", "Version=25.5.0\nascendhal_version=7.35.19\nInnerversion=V100R001C23\n"),
+        ("firmware", "Version=7.1.0.11.220\nfirmware_version=1.0\npackage_version=23.0.7\n"),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "version.info").write_text(text, encoding="utf-8")
+    assert _driver_and_firmware(fake) == ("25.5.1", "7.1.0.11.220")
+    # CANN need not tell the driver's.
+    fake.cann["DRIVER"] = ""
+    assert _driver_and_firmware(fake) == ("25.5.0", "7.1.0.11.220")
+
+
+def test_a_container_without_the_files_asks_the_tool(fake: types.SimpleNamespace) -> None:
+    fake.cann["DRIVER"] = ""
+    assert _driver_and_firmware(fake) == ("23.0.5", "7.1.0.7.220")
+
+
+@pytest.mark.parametrize("fails", ["tool", "board"])
+def test_what_nothing_tells_is_empty(
+    fake: types.SimpleNamespace, monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    fake.cann["DRIVER"] = ""
+
+    def npu_smi(*words: str) -> str:
+        if fails == "tool":
+            raise subprocess.CalledProcessError(1, "npu-smi")
+        return BOARD["-l"] if words[0] == "-l" else "Firmware Version : NA\n"
+
+    monkeypatch.setattr(device, "_npu_smi", npu_smi)
+    assert _driver_and_firmware(fake) == ("", "")
+
+
+def test_software_has_neither_driver_nor_firmware(fake: types.SimpleNamespace) -> None:
+    found = device.describe()
+    assert (found.cann, found.driver, found.firmware) == ("", "", "")
 
 
 @pytest.mark.parametrize(("name", "software"), [("Ascend910B1", True), ("softnpu", False)])
@@ -118,9 +180,9 @@ def test_off_and_unknown_wish(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_field_changes_the_stamp() -> None:
     device = Device("software")
-    fields = ("kind", "name", "soc", "torch", "torch_npu", "cann", "softnpu", "python")
+    fields = ("kind", "name", "soc", "torch", "torch_npu", "cann", "softnpu", "python", "driver")
     stamps = {Device(**{"kind": "software", field: "other"}).stamp() for field in fields}
-    assert len(stamps | {device.stamp()}) == 9
+    assert len(stamps | {device.stamp()}) == 10
 
 
 def test_pages_name_the_device_and_never_alike(project: Project) -> None:

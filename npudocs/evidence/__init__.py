@@ -4,7 +4,8 @@
 or contradicts itself is an error that names the file and the field. Neither Sphinx nor torch is in here:
 ``model`` is what there is, ``files`` reads it and ``writing`` writes it, ``questions`` and
 ``disagreements`` answer what pages ask, ``sweep_records`` has the sweeps of operators, ``recording``
-makes a record of a run's results, in ``messages`` without what is private, and ``check`` is for CI.
+makes a record of a run's results, in ``messages`` without what is private. ``rules`` has what a record
+cannot say and ``history`` what git denies, and ``check`` is for CI.
 """
 
 from npudocs.evidence.disagreements import (

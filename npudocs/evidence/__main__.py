@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from npudocs.evidence import check, files, recording, sweep_records
+from npudocs.evidence import check, files, history, recording, sweep_records
 from npudocs.evidence.model import EvidenceError
 
 AGAIN = "record again (make record, or make matrix for all versions)"
@@ -50,6 +50,8 @@ def _check(options: argparse.Namespace) -> int:
         problems += [AGAIN] if problems else []
     for problem in problems:
         print(f"evidence: {problem}", file=sys.stderr)
+    if not history.whole(files.ROOT):
+        print(f"evidence: {history.LEFT_OUT}", file=sys.stderr)
     if not problems:
         counts = [len(read()) for read in (files.records, files.claims, sweep_records.load)]
         print("evidence: {} records, {} claims, {} sweeps: whole".format(*counts))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from npudocs.evidence import disagreements, files, sweep_records
+from npudocs.evidence import disagreements, files, history, sweep_records
 from npudocs.evidence.model import EvidenceError, Record
 
 
 def problems(folder: Path = files.FOLDER, root: Path = files.ROOT) -> list[str]:
     """Everything that is wrong with the evidence, file by file.
 
-    A build looks at less of what a run writes, which is most of the evidence: at its digests alone.
+    A build looks at less of what a run writes, which is most of the evidence: at its digests and at ``rules``.
     """
     found: list[str] = []
 
@@ -36,12 +34,15 @@ def problems(folder: Path = files.FOLDER, root: Path = files.ROOT) -> list[str]:
         return found
     unnamed = table["checks"].keys() - files.used(folder)
     found += [f"{files.CHECKS}: checks.{name}: no record names it" for name in unnamed]
-    missing = missing_blobs(root, table["sources"].values())
-    return found + [
-        f"{files.CHECKS}: sources: git has no blob {name}: commit the checks that a record is of, "
-        "as they ran"
-        for name in missing
-    ]
+    if not found and history.whole(root):
+        missing = history.missing_blobs(root, table["sources"].values())
+        found += [
+            f"{files.CHECKS}: sources: git has no blob {name}: commit the checks that a record is of, "
+            "as they ran"
+            for name in missing
+        ]
+        found += history.problems(root, folder)
+    return found
 
 
 def _table(folder: Path) -> dict[str, Any]:
@@ -57,21 +58,6 @@ def _table(folder: Path) -> dict[str, Any]:
         if check["file"].endswith(".py") and table["sources"][source] != source:
             raise files.refusal(path, f"sources.{source}", "is not the blob of a script")
     return table
-
-
-def missing_blobs(root: Path, blobs: Iterable[str]) -> list[str]:
-    """The blobs that git in `root` does not have; none where its history is not here in whole."""
-    if not (root / ".git").exists() or not shutil.which("git"):
-        return []
-
-    def git(*words: str, given: str = "") -> str:
-        command = ["git", "-C", str(root), *words]
-        return subprocess.run(command, input=given, capture_output=True, text=True).stdout
-
-    if git("rev-parse", "--is-shallow-repository").strip() == "true":
-        return []
-    told = git("cat-file", "--batch-check", given="".join(f"{name}\n" for name in blobs))
-    return [line.split()[0] for line in told.splitlines() if line.endswith(" missing")]
 
 
 def compare(folder: Path, ran: Record) -> list[str]:

@@ -19,19 +19,13 @@ from typing import Any
 
 import jsonschema
 
-from npudocs.evidence.model import (
-    Claim,
-    Entry,
-    EvidenceError,
-    Record,
-    Unrecorded,
-    product_of,
-    release,
-)
+from npudocs.evidence import rules
+from npudocs.evidence.model import Claim, Entry, EvidenceError, Record, Unrecorded
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "evidence"
 CHECKS = "checks.json"
+UNRECORDED = "unrecorded.json"
 # Of which an id is the hash; `file` is the path of the check in the project.
 FIELDS = ("file", "source", "part", "dtype", "apis", "items")
 
@@ -122,20 +116,23 @@ def checked_record(content: Any, path: Path, table: dict[str, Any]) -> Record:
     check_digest(content, path)
     check_place(content, path)
     record = record_of(content, path, table)
-    where, software = record.where, record.kind == "software"
-    if release(where["torch"]) != record.version:
-        raise refusal(path, "where.torch", f"does not match torch_npu {where['torch_npu']}")
-    if where["product"] != product_of(where["soc"]):
-        raise refusal(path, "where.product", f"{where['soc']} is not a SoC of {where['product']}")
-    if software != bool(where["softnpu"]) or software != ("softnpu" in where["device"]):
-        words = f"{record.kind!r} contradicts where.softnpu or where.device"
-        raise refusal(path, "kind", words)
+    check_run(content, path)
     if not record.entries:
         raise refusal(path, "passed", "no check ran")
     ((key, number),) = Counter(entry.key for entry in record.entries).most_common(1)
     if number > 1:
         raise refusal(path, "passed", f"{' '.join(filter(None, key))} stands here twice")
     return record
+
+
+def check_run(content: dict[str, Any], path: Path) -> None:
+    """Raise EvidenceError where a record or a sweep says what no run can have seen."""
+    try:
+        found = next(rules.broken(content), None)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise refusal(path, "file", f"is malformed: {type(error).__name__}: {error}") from error
+    if found:
+        raise refusal(path, *found)
 
 
 def check_place(content: dict[str, Any], path: Path) -> None:
@@ -170,17 +167,24 @@ def claims(folder: Path = FOLDER) -> list[Claim]:
 
 def unrecorded(folder: Path = FOLDER) -> list[Unrecorded]:
     """The combinations of the version matrix on which nothing could start."""
-    path = folder / "unrecorded.json"
-    if not path.is_file():
-        return []
-    content = load_checked(path, "unrecorded.schema.json")
-    return [Unrecorded(**one) for one in content["combinations"]]
+    return [Unrecorded(**one) for one in _unrecorded(folder).get("combinations", ())]
+
+
+def removed(folder: Path = FOLDER) -> list[dict[str, str]]:
+    """The records and sweeps that were taken away, and why."""
+    return _unrecorded(folder).get("removed", [])
+
+
+def _unrecorded(folder: Path) -> dict[str, Any]:
+    path = folder / UNRECORDED
+    return load_checked(path, "unrecorded.schema.json") if path.is_file() else {}
 
 
 def signed(path: Path) -> dict[str, Any]:
-    """The content of a file that a run wrote; raises EvidenceError where it was edited since."""
+    """The content of a file that a run wrote; raises EvidenceError where it was edited or cannot be."""
     content = read(path)
     check_digest(content, path)
+    check_run(content, path)
     return content
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import platform
 import re
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from npudocs.evidence import files, messages, writing
+from npudocs.evidence import files, history, messages, writing
 from npudocs.evidence.model import PRODUCTS, Entry, EvidenceError, Record, product_of, short
 
 # What the name of a test method may end with.
@@ -55,7 +54,7 @@ def head(content: dict[str, Any], root: Path) -> dict[str, Any]:
         "where": where(content["device"]),
         "commit": commit(root),
         "started": min(unit["ran"] for unit in units),
-        "seconds": round(seconds, 1),
+        "seconds": round(seconds, 3),
     }
 
 
@@ -139,7 +138,7 @@ def where(device: dict[str, str]) -> dict[str, str]:
             f"the SoC name {device['soc']!r} belongs to no product that is known here: add it to "
             "softnpu/soc.py, with where the name was seen"
         )
-    same = ("torch", "torch_npu", "cann", "soc", "softnpu", "python")
+    same = ("torch", "torch_npu", "cann", "driver", "firmware", "soc", "softnpu", "python")
     return {
         **{name: device[name] for name in same},
         "product": product,
@@ -150,18 +149,6 @@ def where(device: dict[str, str]) -> dict[str, str]:
 
 def commit(root: Path) -> str:
     """The commit that is checked out, marked where files besides the evidence differ from it."""
-    name = _git(root, "rev-parse", "HEAD")
-    changed = _git(root, "status", "--porcelain", "--", ".", ":!evidence")
+    name = history.git(root, "rev-parse", "HEAD")
+    changed = history.git(root, "status", "--porcelain", "--", ".", ":!evidence")
     return f"{name}+changes" if changed else name
-
-
-def _git(root: Path, *words: str) -> str:
-    command = ["git", "-C", str(root), *words]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise EvidenceError("a record names its commit, and there is no git here") from error
-    if done.returncode:
-        words = done.stderr.strip()
-        raise EvidenceError(f"a record names its commit, and git cannot tell it: {words}")
-    return done.stdout.strip()

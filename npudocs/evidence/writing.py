@@ -86,9 +86,11 @@ def write_unrecorded(folder: Path, *new: Unrecorded) -> None:
     recorded = {(one.version, one.where["product"]) for one in known}
     listed = {(one.version, one.product): one for one in (*files.unrecorded(folder), *new)}
     combinations = [dataclasses.asdict(listed[key]) for key in sorted(listed.keys() - recorded)]
-    path = folder / "unrecorded.json"
-    if combinations:
-        replace(path, lines({"schema": 1, "combinations": combinations}))
+    content = {"combinations": combinations, "removed": files.removed(folder)}
+    content = {key: value for key, value in content.items() if value}
+    path = folder / files.UNRECORDED
+    if content:
+        replace(path, lines({"schema": 1, **content}))
     else:
         path.unlink(missing_ok=True)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ API = "torch.autograd.forward_ad.make_dual"
 DEVICE = {
     "kind": "software", "name": "softnpu Ascend910B1", "soc": "Ascend910B1", "torch": "2.13.0",
     "torch_npu": "2.13.0", "cann": "", "softnpu": "f00d", "python": "3.11.7", "queue": "",
+    "driver": "", "firmware": "",
 }  # fmt: skip
 PASSED = {"part": "", "line": 1, "outcome": "passed", "message": "", "seconds": 0.25}
 
@@ -58,7 +60,8 @@ class Project:
         """Run git."""
         identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
         command = ["git", "-C", str(self.root), *identity, *words]
-        subprocess.run(command, check=True, capture_output=True)
+        env = {**os.environ, "GIT_COMMITTER_DATE": "2026-11-30T12:00:00+00:00"}
+        subprocess.run(command, check=True, capture_output=True, env=env)
 
     def unit(self, file: str, kind: str, results: list, about: dict, digest: str = "") -> None:
         """Add what became of a file, as it is now."""
@@ -117,7 +120,7 @@ def test_a_run_is_recorded(project: Project) -> None:
 def test_a_table_has_each_check_once_and_no_more(project: Project) -> None:
     project.record()
     before = files.read_checks(project.folder)["checks"]
-    project.device |= {"soc": "Ascend910_9391"}
+    project.device |= {"soc": "Ascend910_9391", "name": "softnpu Ascend910_9391"}
     project.record()
     assert files.read_checks(project.folder)["checks"] == before and len(before) == 5
     # Another run takes the place of the first; what is named by no record goes.
@@ -125,7 +128,7 @@ def test_a_table_has_each_check_once_and_no_more(project: Project) -> None:
     project.unit("examples/1.py", "script", [PASSED], {"apis": [API], "items": [1, 2]})
     assert project.record().commit.endswith("+changes")
     assert len(files.read_checks(project.folder)["checks"]) == 6
-    project.device |= {"soc": "Ascend910B1"}
+    project.device |= {"soc": "Ascend910B1", "name": "softnpu Ascend910B1"}
     project.record()
     assert len(files.read_checks(project.folder)["checks"]) == 5
 

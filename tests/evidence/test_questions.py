@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import evidencefiles
 import pytest
 
 from npudocs import evidence
@@ -20,7 +21,7 @@ WHERE = {
     "product": "A2", "device": "Ascend910B1 (softnpu)", "softnpu": "f00", "python": "3.11.7",
     "machine": "x86_64",
 }  # fmt: skip
-CHIP = {**WHERE, "cann": "9.1.0", "device": "Ascend910B1", "softnpu": ""}
+CHIP = {**WHERE, **evidencefiles.CHIP, "device": "Ascend910B1", "softnpu": ""}
 HERE = SimpleNamespace(
     on=True, torch="2.13.0", torch_npu="2.13.0", softnpu="f00", stamp=lambda: "here"
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from evidencefiles import SOCS
+from evidencefiles import CHIP, SOCS
 from tinyproject import Project
 
 from npudocs import evidence
@@ -45,8 +45,9 @@ def made(
     """The content of a record."""
     soc, software = SOCS[product], kind == "software"
     where = {
-        "torch": version, "torch_npu": version, "cann": "" if software else "9.1.0", "soc": soc,
-        "product": product, "device": soc, "softnpu": "f00" if software else "",
+        "torch": version, "torch_npu": version, "soc": soc, **({"cann": ""} if software else CHIP),
+        "product": product, "device": f"{soc} (softnpu)" if software else soc,
+        "softnpu": "f00" if software else "",
         "python": "3.11.7", "machine": "x86_64",
     }  # fmt: skip
     dtypes = {one["dtype"] for entry in operators.values() for one in entry["cells"]}

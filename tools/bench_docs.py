@@ -74,7 +74,14 @@ def main() -> None:
         english = [*make, "LANGUAGES=en"]
         unexecuted = measure([*english, "DEVICE=off"], folder)
         environment = folder / "build/doctrees/environment.pickle"
-        run = [sys.executable, "-m", "softnpu", "run", str(ROOT / "tools" / "bench_docs.py"), "bare"]
+        run = [
+            sys.executable,
+            "-m",
+            "softnpu",
+            "run",
+            str(ROOT / "tools" / "bench_docs.py"),
+            "bare",
+        ]
         executed = measure([*run, str(environment)], folder)
         shutil.rmtree(folder / "build")
         shutil.rmtree(folder / "docs/gallery", ignore_errors=True)

@@ -8,11 +8,14 @@ from __future__ import annotations
 import ast
 import inspect
 import pkgutil
+from difflib import get_close_matches
 from typing import Any
 
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
+from sphinx.domains import Domain
+from sphinx.ext.intersphinx import InventoryAdapter
 
 from npudocs.execute import problems
 from npudocs.site import languages, parts
@@ -74,5 +77,21 @@ def _check(app: Sphinx, doctree: nodes.document) -> None:
                 problems.report(app, f"support: {error}", location=part)
 
 
+def _unknown(app: Sphinx, domain: Domain | None, node: nodes.Element) -> bool:
+    """Say in place of Sphinx what to do about a name of Python that no page and no inventory has."""
+    name = node["reftarget"]
+    if domain is None or domain.name != "py":
+        return False
+    advice = "correct it, or describe it on a page"
+    if name.startswith("torch."):
+        known = InventoryAdapter(app.env).main_inventory
+        names = [one for kind, found in known.items() if kind.startswith("py:") for one in found]
+        near = "".join(f" ({one} is there)" for one in get_close_matches(name, names, 1, 0.8))
+        advice = f"correct it{near}, or add a line for it to docs/inventory.txt: NAME KIND PATH"
+    problems.report(app, f"no page and no inventory has the name {name!r}: {advice}", location=node)
+    return True
+
+
 def setup(app: Sphinx) -> None:
     app.connect("doctree-read", _check)
+    app.connect("warn-missing-reference", _unknown)

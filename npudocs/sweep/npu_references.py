@@ -9,6 +9,25 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+clone, gelu, linear = torch.clone, F.gelu, F.linear
+
+
+def kept(x: Tensor) -> Tensor:
+    """A dropout that drops nothing: what is drawn does not matter."""
+    return x * 1
+
+
+def other_dtype(x: Tensor) -> torch.dtype:
+    return torch.float16 if x.dtype == torch.float32 else torch.float32
+
+
+def cast(x: Tensor) -> Tensor:
+    return x.to(other_dtype(x))
+
+
+def gathered(x: Tensor) -> Tensor:
+    return x[torch.tensor([0, 2, 2])]
+
 
 def fast_gelu(x: Tensor) -> Tensor:
     """The formula of aclnnFastGelu's document, which is x * sigmoid(1.702 * x)."""
@@ -50,13 +69,9 @@ def group_norm_swish(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     return F.silu(F.group_norm(x.float(), 2, gamma.float(), beta.float(), 1e-5)).to(x.dtype)
 
 
-def half_turned(x: Tensor) -> Tensor:
-    first, second = x.chunk(2, -1)
-    return torch.cat((-second, first), -1)
-
-
 def rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    return x * cos + half_turned(x) * sin
+    first, second = x.chunk(2, -1)
+    return x * cos + torch.cat((-second, first), -1) * sin
 
 
 def rotary_of_both(q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:

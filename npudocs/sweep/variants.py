@@ -12,7 +12,7 @@ import numpy
 import torch
 
 from npudocs.evidence.sweep_records import DTYPES
-from npudocs.sweep.npu_functions import FUNCTIONS, NpuFunction
+from npudocs.sweep.npu_functions import NpuFunction, functions
 
 # Operators that want a tensor of indices on the host, whatever the device.
 INDICES_ON_HOST = {"tensor_split"}
@@ -106,7 +106,7 @@ def _samples(op: Any, dtype: str) -> Iterator[Sample]:
 
 
 def _of_torch_npu() -> Iterator[Variant]:
-    for one in FUNCTIONS:
+    for one in functions():
         # What a version of torch_npu does not have is no operator of it.
         if not hasattr(torch.ops.npu, one.name.partition(".")[0]):
             continue

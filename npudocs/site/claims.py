@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from npudocs import evidence
 from npudocs.evidence import Claim, Contradiction, Mark
-from npudocs.site import cells, marks
+from npudocs.site import cells
 from npudocs.site.parts import Page
 from npudocs.site.signatures import resolve
 from npudocs.site.words import say
@@ -90,4 +90,4 @@ def _sides(found: Contradiction) -> list[Side]:
 
 def _side(claim: Claim) -> Side:
     named = f" ({', '.join(claim.dtypes)})" if claim.dtypes else ""
-    return Side(f"{marks.SAYS[claim.says]}{named}: {claim.words}", claim=claim)
+    return Side(f"{cells.SAYS[claim.says]}{named}: {claim.words}", claim=claim)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from npudocs.execute import scripts as gallery
-from npudocs.site import marks
+from npudocs.site import cells
 from npudocs.site.operators import data, table
 from npudocs.site.operators.data import Sweep
 from npudocs.site.parts import Page
@@ -34,7 +34,7 @@ def glance(page: Page) -> dict[str, Any]:
             dtype=dtype, place=f"torch_npu {sweep.version}, {sweep.product}"
         )
         numbers = [*_operators(page.url(OPERATORS), sweep, dtype)]
-        boxes.append((sweep.kind, say(marks.KINDS[sweep.kind]), title, numbers))
+        boxes.append((sweep.kind, say(cells.KINDS[sweep.kind]), title, numbers))
     boxes.append(("pages", "", say("Records and pages"), [*_rest(page)]))
     return {"boxes": boxes}
 

@@ -25,7 +25,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from npudocs.evidence import Evidence, short
 from npudocs.execute import scripts
-from npudocs.site import cells, languages, marks
+from npudocs.site import cells, languages
 from npudocs.site.operators import data, places
 from npudocs.site.operators.data import Sweeps
 from npudocs.site.words import say, say_number
@@ -98,7 +98,7 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": short}
-    made.globals |= {name: value for name, value in vars(marks).items() if name.isupper()}
+    made.globals |= {name: value for name, value in vars(cells).items() if name.isupper()}
     made.filters |= {"code": code, "counts": cells.counts_words}
     return made
 

@@ -18,7 +18,7 @@ from sphinx.environment import BuildEnvironment
 from npudocs import evidence
 from npudocs.evidence import Claim, Evidence, Mark, short
 from npudocs.evidence.task import ITEMS
-from npudocs.site import cells, claims, languages, marks, parts
+from npudocs.site import cells, claims, languages, parts
 from npudocs.site.parts import Page
 from npudocs.site.words import say
 
@@ -112,7 +112,7 @@ def content(app: Sphinx) -> dict[str, Any]:
         "products": [*evidence.PRODUCTS],
         "records": [
             {name: getattr(record, name) for name in fields}
-            | {"page": f"{address(marks.CHECKS)}#{cells.slug('record', record.name)}"}
+            | {"page": f"{address(cells.CHECKS)}#{cells.slug('record', record.name)}"}
             for record in found.current
         ],
         "apis": apis,

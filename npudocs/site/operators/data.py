@@ -14,7 +14,7 @@ from npudocs import evidence
 from npudocs.evidence import SweepCell
 from npudocs.evidence.sweep_records import DTYPES, FORMS, STATUSES
 from npudocs.execute import problems
-from npudocs.site import deviation_data, marks
+from npudocs.site import cells, deviation_data
 from npudocs.site.words import say
 
 Key = tuple[str, str, str]  # operator, form, dtype
@@ -33,7 +33,7 @@ class Sweep:
     @property
     def place(self) -> str:
         """Version and product in words; what was software never reads like a chip."""
-        on, kind = say(marks.ON[self.kind]), say(marks.KINDS[self.kind])
+        on, kind = say(cells.ON[self.kind]), say(cells.KINDS[self.kind])
         return f"torch_npu {self.version} {on} {self.product}, {kind}"
 
     @functools.cached_property

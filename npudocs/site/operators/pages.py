@@ -14,7 +14,7 @@ from sphinx.application import Sphinx
 
 from npudocs.evidence import SweepCell
 from npudocs.evidence.sweep_records import FORMS, NOT_COMPUTED
-from npudocs.site import cells, languages, marks, parts
+from npudocs.site import cells, languages, parts
 from npudocs.site.operators import data, places
 from npudocs.site.operators.data import Sweep, Sweeps
 from npudocs.site.parts import Page
@@ -151,7 +151,7 @@ def _elsewhere(sweeps: Sweeps, shown: Sweep, name: str) -> Iterator[dict[str, st
                 found.setdefault(key, []).append((sweep.version, sweep.product))
     groups: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for (kind, status, form, dtype), seen in found.items():
-        where = cells.spread(seen, marks.ON[kind])
+        where = cells.spread(seen, cells.ON[kind])
         groups.setdefault((kind, where, status), []).append((form, dtype))
     for (kind, where, status), pairs in groups.items():
         yield {"kind": kind, "where": where, "status": status, "pairs": _where(pairs)}

@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 
 from npudocs import evidence
 from npudocs.evidence.sweep_records import FORMS, STATUSES
-from npudocs.site import marks
+from npudocs.site import cells
 from npudocs.site.parts import Page
 from npudocs.site.words import say
 
@@ -67,7 +67,7 @@ def operators(page: Page) -> dict[str, Any]:
             for name in sweeps.families
         ],
         "products": [product for product in evidence.PRODUCTS if product in swept],
-        "kinds": {one.kind: say(marks.KINDS[one.kind]) for one in sweeps.all},
+        "kinds": {one.kind: say(cells.KINDS[one.kind]) for one in sweeps.all},
         "words": _words(page.app),
         "pairs": lambda values: [(value, say(value)) for value in values],
     }

@@ -30,8 +30,6 @@ def state(wanted: dict[str, str]) -> str:
 def counts(page: Page) -> dict[str, Any]:
     """The numbers of the newest record: of each form, and of each dtype."""
     sweep = page.sweeps.default
-    if sweep is None:
-        return {}
     dtype = page.sweeps.dtype(sweep)
     by_form = {
         form: (sweep.operators_by_status(dtype, form), {"form": form, "dtype": dtype})
@@ -54,8 +52,6 @@ def counts(page: Page) -> dict[str, Any]:
 def operators(page: Page) -> dict[str, Any]:
     """Every operator with its status in each form, and the choices of the filters."""
     sweeps, sweep = page.sweeps, page.sweeps.default
-    if sweep is None:
-        return {}
     dtype = sweeps.dtype(sweep)
     swept = {one.product for one in sweeps.all}
     return {

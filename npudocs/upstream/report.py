@@ -18,7 +18,7 @@ import jinja2
 from npudocs import evidence
 from npudocs.evidence import PRODUCTS, VERSIONS, Claim, Entry, Record, disagreements
 from npudocs.evidence.task import ITEMS
-from npudocs.upstream.apis import APIS
+from npudocs.upstream.rule import APIS
 
 TEMPLATES = Path(__file__).with_name("templates")
 LANGUAGES = ("zh", "en")

@@ -10,7 +10,6 @@ from sphinx.application import Sphinx
 from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import (
     checks,
-    claims,
     deviations,
     glance,
     parts,
@@ -18,12 +17,12 @@ from npudocs.site import (
     upstream_tests,
     verifies,
 )
-from npudocs.site.operators import changes, files, pages, table
+from npudocs.site.operators import files, pages, table
 
 PARTS = {
     "checks": checks.checks,
-    "claims": claims.sources,
-    "contradictions": claims.contradicting,
+    "claims": support.sources,
+    "contradictions": support.contradicting,
     "corrections": upstream_tests.corrections,
     "deviation": deviations.section,
     "deviations": deviations.table,
@@ -31,9 +30,9 @@ PARTS = {
     "differences": checks.differences,
     "glance": glance.glance,
     "item-table": verifies.item_table,
-    "operator-changes": changes.changes,
+    "operator-changes": table.changes,
     "operator-counts": table.counts,
-    "operator-cpu": changes.cpu,
+    "operator-cpu": table.cpu,
     "operator-files": lambda page: {"columns": files.COLUMNS},
     "operator-limits": lambda page: {},
     "operator-page": pages.operator_page,

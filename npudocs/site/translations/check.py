@@ -35,7 +35,7 @@ def check(language: str, templates: Path, folder: Path = words.LOCALES) -> tuple
         template = read(pot)
         made = read(path) if path.is_file() else Catalog(locale=language)
         shown = path.relative_to(folder.parent).as_posix()
-        wanted = [m for m in template if m.id and not markup.bare(text(m.id), _kind(m))]
+        wanted = [m for m in template if m.id and not markup.bare(text(m.id))]
         number += len(wanted)
         for message in wanted:
             found += _message(message, made, shown, listed)
@@ -62,7 +62,7 @@ def _message(message: Message, made: Catalog, path: str, listed: list[terms.Term
         # Of pages, babel takes a percentage for a placeholder.
         wrong = [str(error) for error in known.check(made)] if kind == "words" else []
         wrong += markup.differences(original, text(known.string), kind)
-        wrong += terms.problems(listed, markup.plain(original, kind), text(known.string))
+        wrong += terms.problems(listed, markup.plain(original), text(known.string))
     return [_said(f"{path}:{known.lineno}", one, original) for one in wrong]
 
 

@@ -11,7 +11,6 @@ from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import (
     checks,
     deviations,
-    glance,
     parts,
     support,
     upstream_tests,
@@ -28,7 +27,7 @@ PARTS = {
     "deviations": deviations.table,
     "device": lambda page: {"device": page.app.config.execute_device},
     "differences": checks.differences,
-    "glance": glance.glance,
+    "glance": table.glance,
     "item-table": verifies.item_table,
     "operator-changes": table.changes,
     "operator-counts": table.counts,

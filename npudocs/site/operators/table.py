@@ -1,12 +1,14 @@
 """The tables of operators: how many have which status, all, what a version changed, and faults of the CPU itself.
 
 The table is complete without JavaScript, for the newest version. ``operators.js`` adds filters, sorts, and
-reads the other versions, products and dtypes from a file of its own when they are asked for.
+reads the other versions, products and dtypes from a file of its own when they are asked for. ``{glance}`` on the
+front page has numbers alone, each with a link to what it counts, and none of them is a mark.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -15,12 +17,16 @@ from sphinx.application import Sphinx
 
 from npudocs import evidence
 from npudocs.evidence.sweep_records import FORMS, STATUSES
+from npudocs.execute import scripts as gallery
 from npudocs.site import cells
 from npudocs.site.operators.data import Sweep
 from npudocs.site.parts import Page
 from npudocs.site.words import say
 
 SCRIPT = "operators.js"
+# No difference to the CPU.
+QUIET = ("same", "both refuse")
+Number = tuple[int, str, str]  # with its words, and the address of what it counts
 
 
 def state(wanted: dict[str, str]) -> str:
@@ -139,6 +145,45 @@ def cpu(page: Page) -> dict[str, Any]:
         "faults": sorted(faults.items(), key=lambda one: one[0][0].lower()),
         "number": len({name for name, _ in faults}),
     }
+
+
+def glance(page: Page) -> dict[str, Any]:
+    """The numbers of the operators, if they were swept, and those of records and pages."""
+    boxes = []
+    sweep = page.sweeps.default
+    if sweep is not None and page.has("operators/index"):
+        dtype = page.sweeps.dtype(sweep)
+        title = say("Operators swept in {dtype}: {place}").format(
+            dtype=dtype, place=f"torch_npu {sweep.version}, {sweep.product}"
+        )
+        numbers = [*_operator_numbers(page.url("operators/index"), sweep, dtype)]
+        boxes.append((sweep.kind, say(cells.KINDS[sweep.kind]), title, numbers))
+    boxes.append(("pages", "", say("Records and pages"), [*_rest(page)]))
+    return {"boxes": boxes}
+
+
+def _operator_numbers(home: str, sweep: Sweep, dtype: str) -> Iterator[Number]:
+    """All, those without any difference, and how many have which status in any form."""
+    worst = [sweep.worst(name, dtype) for name in sweep.made["operators"]]
+    yield sum(status != "" for status in worst), say("operators"), home
+    yield sum(status in QUIET for status in worst), say("same in every form"), home
+    for status, count in sweep.operators_by_status(dtype).items():
+        if status not in QUIET:
+            yield count, say(status), home + state({"dtype": dtype, "status": status})
+
+
+def _rest(page: Page) -> Iterator[Number]:
+    """How many records and pages there are; only what has a page to lead to."""
+    kinds = [record.kind for record in page.evidence.current]
+    documented = [name for name in page.app.env.found_docs if name.startswith("api/")]
+    for count, words, home in (
+        (kinds.count("software"), say("records of the software NPU"), "evidence/index"),
+        (kinds.count("silicon"), say("records of Ascend chips"), "evidence/index"),
+        (len({*documented} - {"api/index"}), say("API pages"), "api/index"),
+        (len(gallery.scripts(page.app)), say("examples"), f"{gallery.FOLDER}/index"),
+    ):
+        if page.has(home):
+            yield count, words, page.url(home)
 
 
 def _words(app: Sphinx) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The term list, ``locales/LANGUAGE/terms.tsv``: one translation for a term, and where it is from.
 
-A line after the first has the English term (other spellings after ``|``), its translation (others that are allowed after
-``|``), ``yes`` where the check insists on it, and the source. Plurals count as the term.
+A line after the first has the English term (other spellings after ``|``), its translation (others that are allowed
+after ``|``), ``yes`` where the check insists on it, and the source. Plurals count as the term.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ MODULES = (
     "npudocs.site.operators.table",
     "npudocs.site.operators.pages",
     "npudocs.site.operators.files",
-    "npudocs.site.llms",
     "npudocs.site.registry",
     "npudocs.site.looks",
     "npudocs.site.prose",

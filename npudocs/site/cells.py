@@ -1,9 +1,13 @@
-"""The evidence of the project that is built, and the words for what it says. Read once a build."""
+"""The evidence of the project that is built, and how what it says is drawn and worded.
+
+A chip's record, a software record and a claim never look alike. Color is never alone: each kind has its own words
+and shape, and a stale mark says so. What a mark leaves to the eye stands beside it in words for screen readers.
+"""
 
 from __future__ import annotations
 
+import functools
 import re
-import weakref
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,19 +19,30 @@ from npudocs.evidence import Entry, Evidence, Mark, Record
 from npudocs.execute import blocks, problems
 from npudocs.site.words import say
 
-_builds: weakref.WeakKeyDictionary[Sphinx, Evidence] = weakref.WeakKeyDictionary()
+SIGNS = {
+    "silicon": {"passed": "✔", "failed": "✘", "partial": "✔✘", "skipped": "skipped"},
+    "software": {"passed": "SW ✓", "failed": "SW ✗", "partial": "SW ✓✗", "skipped": "SW skipped"},
+}
+KINDS = {"silicon": "Ascend chip", "software": "software NPU"}
+# A record is of software as a product, or of a chip on one.
+ON = {"silicon": "on", "software": "as"}
+# Whose words a claim has.
+WHO = ("page", "report", "published page")
+SAYS = {"supported": "✔", "not supported": "✘"}
+# The page with all checks, which marks link to.
+CHECKS = "evidence/checks"
+# What a record says of where it ran, beyond versions and product.
+WHERE = {"device": "device name", "machine": "machine", "softnpu": "softnpu, fingerprint"}
 
 
+@functools.lru_cache(maxsize=1)
 def of(app: Sphinx) -> Evidence:
-    """The evidence of the project that is built; a file that is not to be trusted ends the build."""
-    if app not in _builds:
-        root = Path(app.confdir)
-        folder = root / app.config.npudocs_evidence
-        try:
-            _builds[app] = Evidence(folder, root, {}, app.config.execute_device)
-        except evidence.EvidenceError as error:
-            problems.stop(f"the evidence is not to be trusted: {error}")
-    return _builds[app]
+    """The evidence of the project that is built, read once; a file that is not to be trusted ends the build."""
+    root = Path(app.confdir)
+    try:
+        return Evidence(root / app.config.npudocs_evidence, root, {}, app.config.execute_device)
+    except evidence.EvidenceError as error:
+        problems.stop(f"the evidence is not to be trusted: {error}")
 
 
 def _look_at_checks(app: Sphinx, env: BuildEnvironment) -> None:

@@ -14,7 +14,7 @@ from npudocs import evidence
 from npudocs.evidence import Entry, Evidence, Mark, Record
 from npudocs.evidence.task import ITEMS
 from npudocs.execute import problems
-from npudocs.site import cells, marks
+from npudocs.site import cells
 from npudocs.site.parts import Page
 
 # Current records of one kind in which every check ended alike; the first stands for all.
@@ -24,7 +24,7 @@ Column = list[Record]
 def where(records: list[Record]) -> str:
     """The versions and products of records of one kind, in words."""
     pairs = [(record.version, record.where["product"]) for record in records]
-    return cells.spread(pairs, marks.ON[records[0].kind]) if records else ""
+    return cells.spread(pairs, cells.ON[records[0].kind]) if records else ""
 
 
 def records(page: Page) -> dict[str, Any]:
@@ -43,13 +43,13 @@ def records(page: Page) -> dict[str, Any]:
     groups: dict[tuple[str, str, str], list[str]] = {}
     for one in found.unrecorded:
         groups.setdefault((one.torch_npu, one.reason, one.seen), []).append(one.product)
-    return {"listed": listed, "unrecorded": groups, "more": marks.WHERE}
+    return {"listed": listed, "unrecorded": groups, "more": cells.WHERE}
 
 
 def _order(found: Evidence, record: Record) -> tuple[int, ...]:
     """Chips first, then the newest version, in the order of the products; what was replaced comes last."""
     replaced = record not in found.current
-    kind = [*marks.KINDS].index(record.kind)
+    kind = [*cells.KINDS].index(record.kind)
     known, product = evidence.PRODUCTS, record.where["product"]
     place = known.index(product) if product in known else len(known)
     return replaced, kind, found.versions.index(record.version), place
@@ -64,7 +64,7 @@ def differences(page: Page) -> dict[str, Any]:
         problems.report(page.app, str(error), location=page.docname)
         explain = []
     kinds = []
-    for kind in marks.KINDS:
+    for kind in cells.KINDS:
         current = [record for record in found.current if record.kind == kind]
         total = evidence.by_check(current)
         never = [ran[0][1] for ran in total if all(e.outcome != "passed" for _, e in ran)]

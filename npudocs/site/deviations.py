@@ -21,8 +21,7 @@ from sphinx.environment import BuildEnvironment
 
 from npudocs.execute import blocks, problems
 from npudocs.site import parts
-from npudocs.site.deviation_data import NAME
-from npudocs.site.operators import data, places
+from npudocs.site.operators import data
 from npudocs.site.parts import Page
 
 # A line of a block that is for whoever maintains the page, and not part of a report.
@@ -38,7 +37,7 @@ def table(page: Page) -> dict[str, Any]:
     sweeps = page.sweeps
     return {
         "rows": [
-            (one, page.url(homes.get(name, ""), places.anchor(name)), sweeps.explained[name])
+            (one, page.url(homes.get(name, ""), data.anchor(name)), sweeps.explained[name])
             for name, one in sweeps.deviations.items()
         ]
     }
@@ -51,7 +50,7 @@ def section(page: Page, name: str) -> dict[str, Any]:
     return {
         "one": one,
         "sources": ["{repository}, `{path}`: `{name}`".format(**source) for source in sources],
-        "anchor": places.anchor(name),
+        "anchor": data.anchor(name),
         "shown": page.app.env.metadata[page.docname]["deviation_blocks"][name],
         "cells": page.sweeps.explained.get(name),
     }
@@ -66,7 +65,7 @@ def _read(app: Sphinx, doctree: nodes.document) -> None:
         shown = _shown(part.parent)
         message = ""
         if name not in data.of(app).deviations:
-            message = f"evidence/{NAME} has no deviation {name!r}"
+            message = f"evidence/{data.DEVIATIONS} has no deviation {name!r}"
         elif shown is None:
             message = f"the section of {name} has no executed block before {{deviation}}"
         elif missing := _unknown(shown[0]):
@@ -111,7 +110,9 @@ def _check(app: Sphinx, env: BuildEnvironment) -> None:
     listed = Counter(name for used in parts.pages(env, "deviation").values() for (name,) in used)
     for name in data.of(app).deviations if pages else ():
         if (number := listed[name]) != 1:
-            message = f"the deviation {name} of evidence/{NAME} has {number} sections, not one"
+            message = (
+                f"the deviation {name} of evidence/{data.DEVIATIONS} has {number} sections, not one"
+            )
             problems.report(app, message, location=pages[0])
 
 

@@ -18,14 +18,14 @@ from sphinx.config import Config
 
 from npudocs.execute import scripts as gallery
 from npudocs.site import languages
-from npudocs.site.operators import places
+from npudocs.site.operators import data
 from npudocs.site.words import say
 
 TEMPLATES = Path(__file__).with_name("templates")
 CARD = "_static/card.png"
 VERSIONS, VERSIONS_SCRIPT = "versions.json", "versions.js"
 # Pages that the build writes: there is nothing to edit.
-MADE = (f"{places.FOLDER}/",)
+MADE = (f"{data.FOLDER}/",)
 
 
 def edit_address(app: Sphinx, docname: str) -> str:

@@ -25,8 +25,8 @@ from sphinx.util.docutils import SphinxDirective
 
 from npudocs.evidence import Evidence, short
 from npudocs.execute import scripts
-from npudocs.site import cells, languages, marks
-from npudocs.site.operators import data, places
+from npudocs.site import cells, languages
+from npudocs.site.operators import data
 from npudocs.site.operators.data import Sweeps
 from npudocs.site.words import say, say_number
 
@@ -34,6 +34,10 @@ TEMPLATES = Path(__file__).with_name("templates") / "parts"
 Context = Callable[..., Mapping[str, Any]]
 # Hashes and numbers of blocks, which nobody searches for.
 UNSEARCHED = ("checks",)
+# What there is to draw once a sweep was recorded.
+SWEPT = tuple(
+    f"operator-{name}" for name in ("changes", "counts", "cpu", "files", "limits", "table")
+)
 _contexts: dict[str, Context] = {}
 _BLOCK_END = re.compile(r"</(?:t[dh]|p|li|summary)>(?!\n)")
 
@@ -56,7 +60,7 @@ class Page:
 
     def operator(self, name: str) -> str:
         """The address of an operator's section, seen from here."""
-        return self.url(places.page(name, self.sweeps.families[name]), name)
+        return self.url(self.sweeps.page(name), name)
 
     def has(self, docname: str) -> bool:
         """Whether there is a page of this name."""
@@ -98,7 +102,7 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": short}
-    made.globals |= {name: value for name, value in vars(marks).items() if name.isupper()}
+    made.globals |= {name: value for name, value in vars(cells).items() if name.isupper()}
     made.filters |= {"code": code, "counts": cells.counts_words}
     return made
 
@@ -155,7 +159,10 @@ def _fill(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     page = Page(app, docname)
     for part in list(doctree.findall(evidence_part)):
         name = part["name"]
-        context = _contexts[name](page, *part["arguments"])
+        if name in SWEPT and not page.sweeps.all:
+            name, context = "no-sweep", {}
+        else:
+            context = _contexts[name](page, *part["arguments"])
         html = _templates().get_template(f"{name}.html.j2").render(page=page, **context)
         # The search index strips tags: words of two blocks must not become one.
         html = _BLOCK_END.sub(r"\g<0>\n", html)

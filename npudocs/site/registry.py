@@ -10,30 +10,28 @@ from sphinx.application import Sphinx
 from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import (
     checks,
-    claims,
     deviations,
-    glance,
     parts,
     support,
     upstream_tests,
     verifies,
 )
-from npudocs.site.operators import changes, files, pages, table
+from npudocs.site.operators import files, pages, table
 
 PARTS = {
     "checks": checks.checks,
-    "claims": claims.sources,
-    "contradictions": claims.contradicting,
+    "claims": support.sources,
+    "contradictions": support.contradicting,
     "corrections": upstream_tests.corrections,
     "deviation": deviations.section,
     "deviations": deviations.table,
     "device": lambda page: {"device": page.app.config.execute_device},
     "differences": checks.differences,
-    "glance": glance.glance,
+    "glance": table.glance,
     "item-table": verifies.item_table,
-    "operator-changes": changes.changes,
+    "operator-changes": table.changes,
     "operator-counts": table.counts,
-    "operator-cpu": changes.cpu,
+    "operator-cpu": table.cpu,
     "operator-files": lambda page: {"columns": files.COLUMNS},
     "operator-limits": lambda page: {},
     "operator-page": pages.operator_page,

@@ -17,34 +17,14 @@ from npudocs.execute import problems
 from npudocs.site import words
 from npudocs.site.translations import terms
 
-SPLITTER = r"""
-var splitQuery = (query) => {
-  const index = Search._index ?? {};
-  const known = new Set([...Object.keys(index.terms ?? {}), ...Object.keys(index.titleterms ?? {})]);
-  const cut = (text) => {
-    const characters = [...text];
-    const found = [];
-    for (let start = 0; start < characters.length; ) {
-      let end = characters.length;
-      while (end > start + 1 && !known.has(characters.slice(start, end).join(""))) end -= 1;
-      if (end > start + 1) found.push(characters.slice(start, end).join(""));
-      start = end;
-    }
-    return found.length ? found : [text];
-  };
-  return query
-    .split(/[^\p{Letter}\p{Number}_\p{Emoji_Presentation}]+|(\p{Script=Han}+)/gu)
-    .filter((term) => term)
-    .flatMap((term) => (/\p{Script=Han}/u.test(term) ? cut(term) : [term]));
-};
-"""
+HERE = words.LOCALES / "zh_CN"
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
 
 
 class Chinese(SearchChinese):
     """Sphinx's Chinese with the terms of this site."""
 
-    js_splitter_code = SPLITTER
+    js_splitter_code = (HERE / "split.js").read_text(encoding="utf-8")
 
     def init(self, options: dict[str, str]) -> None:
         """Make the terms words."""
@@ -55,7 +35,7 @@ class Chinese(SearchChinese):
         jieba.setLogLevel(logging.WARNING)
         # Not Sphinx's init, which has jieba read its own dictionary a second time.
         self.stemmer = snowballstemmer.stemmer("english")
-        for term in terms.load(words.LOCALES / "zh_CN" / terms.NAME):
+        for term in terms.load(HERE / terms.NAME):
             for word in (word for one in term.chinese for word in _HAN.findall(one)):
                 jieba.add_word(word)
 

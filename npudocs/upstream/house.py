@@ -7,10 +7,9 @@ different dtypes, the limit is a list with a line for each group of products.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from npudocs.upstream.apis import MODULE, Api
-from npudocs.upstream.rule import Support
+from npudocs.upstream.rule import MODULE, Api, Support
 
 SECTION = "## Forward-mode Automatic Differentiation"
 OPEN, CLOSE = '<div style="margin-left: 2em">', "</div>"
@@ -27,21 +26,12 @@ HEADING = re.compile(rf"### (?:{re.escape(CLASS)})?{re.escape(MODULE)}\.(\w+)")
 SHORT = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "float64": "fp64"}
 LONG = {short: name for name, short in SHORT.items()}
 ORDER = ("bf16", "fp16", "fp32", "fp64", "uint8", "int8", "int16", "int32", "int64", "bool")
-_ONLY = re.compile(r"(?P<names>`\w+`(?:(?:和|，|、)`\w+`)*)仅支持(?P<dtypes>\w+(?:，\w+)*)")
+_ONLY = re.compile(
+    r"(?:- (?P<terms>.+)：)?(?P<names>`\w+`(?:(?:和|，|、)`\w+`)*)仅支持(?P<dtypes>\w+(?:，\w+)*)"
+)
 
 # Product → (parameters, dtypes), as the limit of an entry names them.
 Limits = dict[str, tuple[tuple[str, ...], tuple[str, ...]]]
-
-
-def heading(api: Api) -> str:
-    """Return the heading of an entry."""
-    return f"### {CLASS if api.is_class else ''}{api.full}"
-
-
-def link(api: Api, release: str) -> str:
-    """Return the link to the native page; `release` is major.minor."""
-    page = f"https://pytorch.org/docs/{release}/generated/{api.full}.html"
-    return f"**原生文档**：[{api.full}]({page})"
 
 
 def row(product: str, supported: bool) -> str:
@@ -51,7 +41,10 @@ def row(product: str, supported: bool) -> str:
 
 def entry(api: Api, release: str, cells: Mapping[str, Support]) -> list[str]:
     """Return the lines of a whole entry, from its heading to the closing tag."""
-    lines = [heading(api), "", OPEN, "", link(api, release), "", "**支持情况**：", "", *TABLE]
+    heading = f"### {CLASS if api.is_class else ''}{api.full}"
+    page = f"https://pytorch.org/docs/{release}/generated/{api.full}.html"
+    link = f"**原生文档**：[{api.full}]({page})"
+    lines = [heading, "", OPEN, "", link, "", "**支持情况**：", "", *TABLE]
     lines += [row(product, cells[product].supported) for product in TERMS]
     if limit := limits(api, cells):
         lines += ["", *limit]
@@ -79,34 +72,25 @@ def limits(api: Api, cells: Mapping[str, Support]) -> list[str]:
     return lines
 
 
-def _sorted(dtypes: tuple[str, ...]) -> tuple[str, ...]:
-    short = [SHORT.get(name, name) for name in dtypes]
-    known = {name: place for place, name in enumerate(ORDER)}
-    return tuple(sorted(short, key=lambda name: (known.get(name, len(known)), name)))
+def _sorted(dtypes: Iterable[str]) -> tuple[str, ...]:
+    """The short names of dtypes, in the order of the pages."""
+    short = {SHORT.get(name, name) for name in dtypes}
+    return (*(name for name in ORDER if name in short), *sorted(short - {*ORDER}))
 
 
 def read_limits(lines: list[str]) -> Limits | None:
     """Return what the lines of a limit say; None where they have another form."""
     text = lines[0].removeprefix(LIMIT).strip()
     found: Limits = {}
-    if text and len(lines) == 1:
-        one = _read_only(text)
-        return dict.fromkeys(TERMS, one) if one else None
-    if text or len(lines) < 3 or lines[1]:
-        return None
-    for line in lines[2:]:
-        terms, _, rest = line.removeprefix("- ").partition("：")
-        products = [p for p, term in TERMS.items() if term in terms.split("、")]
-        one = _read_only(rest)
-        if not line.startswith("- ") or not one or len(products) != len(terms.split("、")):
+    for line in [text] if text else lines[2:]:
+        match = _ONLY.fullmatch(line)
+        # The products are named where each has a line of its own.
+        if not match or bool(match["terms"]) == bool(text):
             return None
-        found |= dict.fromkeys(products, one)
-    return found
-
-
-def _read_only(text: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    match = _ONLY.fullmatch(text)
-    if not match:
-        return None
-    names = tuple(re.findall(r"`(\w+)`", match["names"]))
-    return names, tuple(LONG.get(name, name) for name in match["dtypes"].split("，"))
+        terms = match["terms"].split("、") if match["terms"] else [*TERMS.values()]
+        if not {*terms} <= {*TERMS.values()}:
+            return None
+        names = tuple(re.findall(r"`(\w+)`", match["names"]))
+        dtypes = tuple(LONG.get(name, name) for name in _sorted(match["dtypes"].split("，")))
+        found |= {product: (names, dtypes) for product, term in TERMS.items() if term in terms}
+    return found if found and lines[1:2] == ([] if text else [""]) else None

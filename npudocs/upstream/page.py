@@ -11,8 +11,7 @@ import re
 from pathlib import Path
 
 from npudocs.upstream import house
-from npudocs.upstream.apis import APIS, BY_NAME
-from npudocs.upstream.rule import Support
+from npudocs.upstream.rule import APIS, BY_NAME, Support
 
 PAGES = "docs/zh/api/native_api"
 

@@ -13,9 +13,8 @@ from pathlib import Path
 
 from npudocs.evidence import Claim, Record
 from npudocs.upstream import house, page
-from npudocs.upstream.apis import APIS, Api
 from npudocs.upstream.page import Published, PublishedPage
-from npudocs.upstream.rule import Decision, decide
+from npudocs.upstream.rule import APIS, Api, Support, decide
 
 FILE = "torch-autograd.md"
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -29,7 +28,7 @@ class PageChange:
     version: str
     before: str
     after: str
-    decisions: dict[tuple[str, str], Decision]
+    decisions: dict[tuple[str, str], Support]
 
 
 def plan(checkout: Path, records: Sequence[Record], claims: Sequence[Claim]) -> list[PageChange]:
@@ -49,7 +48,7 @@ def plan(checkout: Path, records: Sequence[Record], claims: Sequence[Claim]) -> 
 
 def _decisions(
     parsed: PublishedPage, records: Sequence[Record], claims: Sequence[Claim]
-) -> dict[tuple[str, str], Decision]:
+) -> dict[tuple[str, str], Support]:
     known = {_key(claim) for claim in claims if claim.source["kind"] == "published page"}
     said = [*claims, *(claim for claim in _said(parsed) if _key(claim) not in known)]
     found = {}
@@ -78,56 +77,40 @@ def _key(claim: Claim) -> tuple[str, str, str, str, frozenset[str]]:
     return claim.api, claim.version, claim.product, claim.says, frozenset(claim.dtypes)
 
 
-def _rewrite(parsed: PublishedPage, decisions: dict[tuple[str, str], Decision]) -> str:
+def _rewrite(parsed: PublishedPage, decisions: dict[tuple[str, str], Support]) -> str:
     lines = list(parsed.lines)
+    end = "\r" if lines[parsed.section].endswith("\r") else ""
+    # As if the last line had an end, too; it is taken away again.
+    lines[-1] += end
     # From the end, so that the places of what stands before do not move.
     for place in reversed(range(len(APIS))):
         api = APIS[place]
         cells = {product: decisions[api.name, product] for product in house.TERMS}
         published = parsed.entries.get(api.name)
         if published:
-            _correct(lines, api, published, cells)
+            changed = _corrected(api, published, cells)
         else:
             before = [parsed.entries[a.name] for a in APIS[:place] if a.name in parsed.entries]
-            index = before[-1].last if before else parsed.section
-            _insert(lines, index, ["", *house.entry(api, page.release(parsed.version), cells)])
-    return "\n".join(lines)
+            index = (before[-1].last if before else parsed.section) + 1
+            added = ["", *house.entry(api, page.release(parsed.version), cells)]
+            changed = [(index, index, added)]
+        for start, stop, new in changed:
+            lines[start:stop] = [line + end for line in new]
+    return "\n".join(lines).removesuffix(end)
 
 
-def _correct(lines: list[str], api: Api, published: Published, cells: dict[str, Decision]) -> None:
+def _corrected(
+    api: Api, published: Published, cells: dict[str, Support]
+) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the lines of an entry to replace, the last first, and what by."""
     wanted = house.limits(api, cells)
-    if published.limit and wanted and _differs(published, wanted):
-        start, end = published.limit
-        lines[start:end] = [line + _ending(lines[start]) for line in wanted]
-    elif wanted and not published.limit:
-        _insert(lines, max(published.rows.values()), ["", *wanted])
+    # After the table, where there is no limit yet.
+    start, stop = published.limit or (max(published.rows.values()) + 1,) * 2
+    if wanted and house.read_limits(wanted) != published.limits:
+        yield start, stop, wanted if published.limit else ["", *wanted]
     for product, index in published.rows.items():
         if cells[product].supported != published.cells[product].supported:
-            new = house.row(product, cells[product].supported)
-            lines[index] = new + _ending(lines[index])
-
-
-def _differs(published: Published, wanted: list[str]) -> bool:
-    """Whether a limit says something else, and not the same in another order."""
-
-    def sets(limits: house.Limits | None) -> dict[str, tuple[tuple[str, ...], set[str]]]:
-        return {p: (names, {*dtypes}) for p, (names, dtypes) in (limits or {}).items()}
-
-    return sets(house.read_limits(wanted)) != sets(published.limits)
-
-
-def _ending(line: str) -> str:
-    return "\r" if line.endswith("\r") else ""
-
-
-def _insert(lines: list[str], index: int, new: list[str]) -> None:
-    """Put lines after `index`, with the ending of the line before; the file's own end stays."""
-    end_of_line = _ending(lines[max(index - 1, 0)])
-    added = [line + end_of_line for line in new]
-    if index == len(lines) - 1 and end_of_line:
-        lines[index] += end_of_line
-        added[-1] = added[-1].removesuffix("\r")
-    lines[index + 1 : index + 1] = added
+            yield index, index + 1, [house.row(product, cells[product].supported)]
 
 
 def diff(changes: Sequence[PageChange]) -> str:

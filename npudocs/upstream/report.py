@@ -1,7 +1,7 @@
 """``report``: the task's results report in Chinese and English, from one set of data.
 
-Chip records, software records and claims are named apart in every cell and never merged. The prose is in
-`templates/`, the facts are in ``evidence/task_report.json`` and ``evidence/upstream_tests.json``.
+Chip records, software records and claims are named apart in every cell and never merged. The tables are in
+`templates/`, prose and facts in ``evidence/task_report.json`` and ``evidence/upstream_tests.json``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import jinja2
 from npudocs import evidence
 from npudocs.evidence import PRODUCTS, VERSIONS, Claim, Entry, Record, disagreements
 from npudocs.evidence.task import ITEMS
-from npudocs.upstream.apis import APIS
+from npudocs.upstream.rule import APIS
 
 TEMPLATES = Path(__file__).with_name("templates")
 LANGUAGES = ("zh", "en")
@@ -58,8 +58,7 @@ def model(records: Sequence[Record], claims: Sequence[Claim]) -> dict[str, Any]:
     newest = {(r.kind, r.version, r.where["soc"]): r for r in records}
     current = [record for record in records if record in newest.values()]
     return {
-        "words": shared["words"],
-        "corrections": shared["corrections"],
+        **{name: shared[name] for name in ("words", "texts", "corrections")},
         "inventory": _load("upstream_tests.json")["report"],
         "products": PRODUCTS,
         "versions": VERSIONS,

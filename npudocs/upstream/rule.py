@@ -1,4 +1,4 @@
-"""The rule: what decides each ✔ or ✘, and each dtype, of an entry.
+"""The APIs whose entries are written, and the rule: what decides each ✔ or ✘, and each dtype, of an entry.
 
 1. A record made on a chip decides for its version and product: all checks of the API passed → ✔, one
    failed, crashed or hung → ✘. A check of one dtype decides that dtype alone: passed → listed, failed
@@ -20,24 +20,51 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from npudocs.evidence import Claim, Entry, Record
-from npudocs.upstream.apis import BY_NAME, Api
 
+MODULE = "torch.autograd.forward_ad"
 FAILED = ("failed", "crashed", "timeout")
 
 
 @dataclasses.dataclass(frozen=True)
-class Support:
-    """The support that an entry names for one product; `dtypes` is None where it names no limit."""
+class Api:
+    """One API as an entry needs it.
 
-    supported: bool
-    dtypes: tuple[str, ...] | None = None
+    `tensors` are the parameters (or the fields of a class) that a limit on dtypes names; without one,
+    there is no such limit. `part_of` is the API that this one belongs to: `dual_level` enters and exits
+    a level, `unpack_dual` returns an `UnpackedDualTensor`.
+    """
+
+    name: str
+    tensors: tuple[str, ...] = ()
+    part_of: str = ""
+    is_class: bool = False
+
+    @property
+    def full(self) -> str:
+        """Return the name with its module."""
+        return f"{MODULE}.{self.name}"
+
+
+# The order of docs/source/autograd.rst and autograd.md, the same from 2.7 to 2.13.
+# `dual_level` is a class as well, but its published entry is written as that of a function.
+APIS = (
+    Api("dual_level"),
+    Api("make_dual", tensors=("tensor", "tangent")),
+    Api("unpack_dual", tensors=("tensor",)),
+    Api("enter_dual_level", part_of="dual_level"),
+    Api("exit_dual_level", part_of="dual_level"),
+    Api("UnpackedDualTensor", tensors=("primal", "tangent"), part_of="unpack_dual", is_class=True),
+)
+BY_NAME = {api.name: api for api in APIS}
 
 
 @dataclasses.dataclass(frozen=True)
-class Decision(Support):
-    """The support to write, and why."""
+class Support:
+    """The support that an entry names for one product, and why; `dtypes` is None where it names no limit."""
 
-    why: str = ""
+    supported: bool
+    dtypes: tuple[str, ...] | None = None
+    why: str = dataclasses.field(default="", compare=False)
 
 
 def decide(
@@ -47,7 +74,7 @@ def decide(
     published: Support | None,
     records: Sequence[Record],
     claims: Iterable[Claim],
-) -> Decision:
+) -> Support:
     """Return the support of one API, version and product; `published` is None where the entry is missing."""
     here = [c for c in claims if (c.version, c.product) == (version, product)]
     base = _kept(api, published, here) if published else _claimed(api, here)
@@ -55,12 +82,12 @@ def decide(
     return _decided(api, base, found) if found else base
 
 
-def _kept(api: Api, published: Support, claims: list[Claim]) -> Decision:
+def _kept(api: Api, published: Support, claims: list[Claim]) -> Support:
     other = [c for c in claims if c.api == api.full and _contradicts(published, c)]
     why = "as published; no silicon record"
     if other:
         why += f"; not followed: {_words(other)}"
-    return Decision(published.supported, published.dtypes, why)
+    return Support(published.supported, published.dtypes, why)
 
 
 def _contradicts(cell: Support, claim: Claim) -> bool:
@@ -70,19 +97,17 @@ def _contradicts(cell: Support, claim: Claim) -> bool:
     return cell.supported and bool(wider)
 
 
-def _claimed(api: Api, claims: list[Claim]) -> Decision:
+def _claimed(api: Api, claims: list[Claim]) -> Support:
     whole = BY_NAME[api.part_of].full if api.part_of else ""
     counted = [c for c in claims if c.api == api.full]
     counted += [c for c in claims if c.api == whole and c.source["kind"] == "published page"]
     if not counted:
-        return Decision(False, None, "no silicon record and no claim")
+        return Support(False, None, "no silicon record and no claim")
     against = [c for c in counted if c.says != "supported"]
+    contradict = 0 < len(against) < len(counted)
+    head = "claims contradict, the cautious one wins" if contradict else "claimed"
     dtypes = _common(c.dtypes for c in counted if c.dtypes)
-    if not against:
-        return Decision(True, dtypes, f"claimed: {_words(counted)}")
-    if len(against) == len(counted):
-        return Decision(False, dtypes, f"claimed: {_words(counted)}")
-    return Decision(False, dtypes, f"claims contradict, the cautious one wins: {_words(counted)}")
+    return Support(not against, dtypes, f"{head}: {_words(counted)}")
 
 
 def _common(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
@@ -93,13 +118,12 @@ def _common(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
 
 
 def _words(claims: Iterable[Claim]) -> str:
-    return "; ".join(dict.fromkeys(_word(claim) for claim in claims))
-
-
-def _word(claim: Claim) -> str:
-    dtypes = f" ({', '.join(claim.dtypes)})" if claim.dtypes else ""
-    name = claim.api.rpartition(".")[2]
-    return f"{claim.source['title']} says {name} {claim.says}{dtypes}"
+    said = []
+    for claim in claims:
+        dtypes = f" ({', '.join(claim.dtypes)})" if claim.dtypes else ""
+        name = claim.api.rpartition(".")[2]
+        said.append(f"{claim.source['title']} says {name} {claim.says}{dtypes}")
+    return "; ".join(dict.fromkeys(said))
 
 
 def _silicon(
@@ -115,7 +139,7 @@ def _silicon(
     return list(newest.values())
 
 
-def _decided(api: Api, base: Decision, found: list[tuple[Record, list[Entry]]]) -> Decision:
+def _decided(api: Api, base: Support, found: list[tuple[Record, list[Entry]]]) -> Support:
     failed_dtypes: set[str] = set()
     passed_dtypes: set[str] = set()
     supported, whys = True, []
@@ -136,4 +160,4 @@ def _decided(api: Api, base: Decision, found: list[tuple[Record, list[Entry]]]) 
     if api.tensors and (not unlimited or failed_dtypes) and (dtypes or passed_dtypes):
         listed = [*(dtypes or ()), *sorted(passed_dtypes)]
         dtypes = tuple(n for n in dict.fromkeys(listed) if n not in failed_dtypes)
-    return Decision(supported, dtypes, "; ".join(whys))
+    return Support(supported, dtypes, "; ".join(whys))

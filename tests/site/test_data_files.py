@@ -1,4 +1,4 @@
-"""What programs read: the inventory, the support tables as JSON, and llms.txt."""
+"""What programs read: the inventory and the support tables as JSON."""
 
 from __future__ import annotations
 
@@ -81,19 +81,7 @@ def test_the_links_to_the_files_lead_to_what_is_there(site: Project) -> None:
     build(site)
     page = site.root / "build/html/evidence/index.html"
     linked = re.findall(r'external" href="(\.\./[^"#?]+)"', page.read_text(encoding="utf-8"))
-    assert {"../data/support.json", "../objects.inv", "../llms.txt"} <= {*linked}
+    assert {"../data/support.json", "../objects.inv"} <= {*linked}
     # Where nothing was swept there is no file of operators.
     assert "../data/operators.json" not in linked
     assert all((page.parent / link).exists() for link in linked)
-
-
-def test_llms_txt_lists_the_pages(site: Project) -> None:
-    build(site)
-    text = site.read("html/llms.txt")
-    lines = text.splitlines()
-    assert lines[0].startswith("# ") and lines[2].startswith("> ")
-    assert "## Gallery" in lines and "## Data" in lines
-    assert "- [one](gallery/one.html): Text of the script." in lines
-    assert "- [Page](page.html): What it is about." in lines
-    for address in re.findall(r"\]\(([^)]+)\)", text):
-        assert (site.root / "build/html" / address).is_file(), address

@@ -13,7 +13,7 @@ from test_operator_table import OPERATORS, record
 from tinyproject import Project
 
 from npudocs.evidence import EvidenceError
-from npudocs.site import deviation_data
+from npudocs.site.operators.data import deviations
 
 ROOT = Path(__file__).parents[2]
 
@@ -139,7 +139,7 @@ def test_one_clear_message(tmp_path: Path, content: Any, message: str) -> None:
     text = content if isinstance(content, str) else json.dumps(content)
     (tmp_path / "deviations.json").write_text(text, encoding="utf-8")
     with pytest.raises(EvidenceError) as error:
-        deviation_data.load(tmp_path)
+        deviations(tmp_path)
     assert message in str(error.value) and "\n" not in str(error.value)
 
 
@@ -151,11 +151,11 @@ def test_message_ends_the_build(project: Project) -> None:
 
 
 def test_no_file_is_no_deviation(tmp_path: Path) -> None:
-    assert deviation_data.load(tmp_path) == []
+    assert deviations(tmp_path) == []
 
 
 def test_own_file() -> None:
-    found = deviation_data.load()
+    found = deviations()
     assert found
     for one in found:
         assert one["sources"] or one["family"]["sources"], f"{one['name']} names no source"

@@ -18,7 +18,7 @@ from tinyproject import Project
 from npudocs import evidence
 from npudocs.evidence import sweep_records
 from npudocs.evidence.sweep_records import STATUSES
-from npudocs.site.operators import files, places
+from npudocs.site.operators import data, files
 from npudocs.site.operators.data import Sweep
 
 PARTS = ("counts", "table", "statuses", "files", "limits", "changes", "cpu")
@@ -316,7 +316,7 @@ def test_a_cell_that_no_schema_allows_is_found(site: Project) -> None:
 
 
 def test_addresses_stay() -> None:
-    assert places.page("nn.functional.conv2d", "nn.functional").endswith("/nn-functional-c-e")
-    assert places.page("__rsub__", "torch").endswith("/torch-n-r")
-    assert places.page("T", "torch").endswith("/torch-t-z")
-    assert places.page("linalg.inv", "linalg").endswith("/linalg")
+    assert data.page("nn.functional.conv2d", "nn.functional").endswith("/nn-functional-c-e")
+    assert data.page("__rsub__", "torch").endswith("/torch-n-r")
+    assert data.page("T", "torch").endswith("/torch-t-z")
+    assert data.page("linalg.inv", "linalg").endswith("/linalg")

@@ -14,8 +14,7 @@ from babel.messages.catalog import Catalog
 
 from npudocs.site import words
 from npudocs.site.translations import extract, markup, terms
-from npudocs.site.translations.__main__ import main, prepare, write
-from npudocs.site.translations.check import check, read
+from npudocs.site.translations.__main__ import check, main, prepare, read, write
 
 PAGE = "docs/api/x.md"
 TERMS = """\

@@ -12,8 +12,7 @@ from upstream_samples import PAGE, VERSION, claim, entry, record
 
 from npudocs.upstream import gaps, house, page, patch, report
 from npudocs.upstream.__main__ import main
-from npudocs.upstream.apis import APIS, BY_NAME, MODULE
-from npudocs.upstream.rule import Support
+from npudocs.upstream.rule import APIS, BY_NAME, MODULE, Support
 
 PATH = f"{page.PAGES}/pytorch_2-11-0/torch-autograd.md"
 ORDER = [api.name for api in APIS]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from upstream_samples import PAGE, VERSION, claim, entry, record
 
-from npudocs.upstream.apis import BY_NAME
-from npudocs.upstream.rule import Support, decide
+from npudocs.upstream.rule import BY_NAME, Support, decide
 
 FP32 = ("float32",)
 SOFTWARE = record(entry("enter_dual_level"), entry("unpack_dual"), kind="software")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from npudocs.evidence import Claim, Entry, Record
-from npudocs.upstream.apis import MODULE
+from npudocs.upstream.rule import MODULE
 
 VERSION = "2.11.0"
 PAGE = "published page"

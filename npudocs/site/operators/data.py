@@ -1,10 +1,14 @@
-"""What the sweeps say of an operator: pure data, no drawing. `of` reads the records once a build."""
+"""What the sweeps say of an operator, where it has its section, and which deviation explains it: no drawing.
+
+A deviation of ``evidence/deviations.json`` is what the file's schema says, with its family in the place of the
+family's name.
+"""
 
 from __future__ import annotations
 
 import functools
-import weakref
 from collections import Counter
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +18,20 @@ from npudocs import evidence
 from npudocs.evidence import SweepCell
 from npudocs.evidence.sweep_records import DTYPES, FORMS, STATUSES
 from npudocs.execute import problems
-from npudocs.site import deviation_data, marks
+from npudocs.site import cells
 from npudocs.site.words import say
 
 Key = tuple[str, str, str]  # operator, form, dtype
 DEFAULT_DTYPE = "float32"
-_builds: weakref.WeakKeyDictionary[Sphinx, Sweeps] = weakref.WeakKeyDictionary()
+DEVIATIONS = "deviations.json"
+# A cell of a sweep with one of these has to be explained.
+DEVIATING = ("tangent lost", "wrong", "error", "no error")
+Deviation = dict[str, Any]
+
+FOLDER = "operators/families"
+# Families with a page for each range of first letters; fixed, so that addresses stay.
+LARGE = ("torch", "nn.functional")
+RANGES = ("a-b", "c-e", "f-k", "l-m", "n-r", "s", "t-z")
 
 
 class Sweep:
@@ -33,7 +45,7 @@ class Sweep:
     @property
     def place(self) -> str:
         """Version and product in words; what was software never reads like a chip."""
-        on, kind = say(marks.ON[self.kind]), say(marks.KINDS[self.kind])
+        on, kind = say(cells.ON[self.kind]), say(cells.KINDS[self.kind])
         return f"torch_npu {self.version} {on} {self.product}, {kind}"
 
     @functools.cached_property
@@ -85,12 +97,16 @@ class Sweeps:
         # The operators in the order of the table.
         entries.sort(key=lambda item: (item[0].lower(), item[0]))
         self.families = {name: entry["family"] for name, entry in entries}
-        self.deviations = {one["name"]: one for one in deviation_data.load(folder)}
-        cells = self.default.cells.values() if self.default else ()
-        deviating = [cell for cell in cells if cell.status in deviation_data.STATUSES]
+        # The pages, and the operators on each.
+        self.pages: dict[str, list[str]] = {}
+        for name in self.families:
+            self.pages.setdefault(self.page(name), []).append(name)
+        self.deviations = {one["name"]: one for one in deviations(folder)}
+        found = self.default.cells.values() if self.default else ()
+        deviating = [cell for cell in found if cell.status in DEVIATING]
         # How many cells of the newest record a deviation explains, by operator.
         self.explained = {
-            name: Counter(c.operator for c in deviating if deviation_data.explains(one, c))
+            name: Counter(c.operator for c in deviating if explains(one, c))
             for name, one in self.deviations.items()
         }
 
@@ -108,17 +124,86 @@ class Sweeps:
         """The dtype of a record that a reader sees first."""
         return DEFAULT_DTYPE if DEFAULT_DTYPE in sweep.dtypes else next(iter(sweep.dtypes), "")
 
+    def page(self, operator: str) -> str:
+        """The name of the page that an operator is on."""
+        return page(operator, self.families[operator])
+
+    def title(self, page: str) -> str:
+        """The title of a page of operators."""
+        family = self.families[self.pages[page][0]]
+        part = page.removeprefix(f"{FOLDER}/{family.replace('.', '-')}").lstrip("-")
+        shown = f"{family}, {part}" if family in LARGE else family
+        return say("Operators: {family}").format(family=shown)
+
 
 def _order(sweep: Sweep) -> tuple[Any, ...]:
     version = tuple(int(part) for part in sweep.version.split("."))
     return (version, evidence.PRODUCTS.index(sweep.product), sweep.kind)
 
 
+def page(name: str, family: str) -> str:
+    """Return the name of the page that an operator is on."""
+    slug = family.replace(".", "-").replace("_", "-")
+    if family not in LARGE:
+        return f"{FOLDER}/{slug}"
+    prefix = f"{family}."
+    letter = name[len(prefix) * name.startswith(prefix) :].lstrip("_")[:1].lower()
+    # What begins with no letter is at the front.
+    part = next((r for r in RANGES if r[0] <= letter <= r[-1]), RANGES[0])
+    return f"{FOLDER}/{slug}-{part}"
+
+
+def anchor(deviation: str) -> str:
+    """Return the anchor of a deviation's section."""
+    return f"deviation-{deviation.replace('_', '-')}"
+
+
+def deviations(folder: Path = evidence.FOLDER) -> list[Deviation]:
+    """All deviations, in the order of the file; raises EvidenceError where the file is not what its schema says."""
+    path = folder / DEVIATIONS
+    if not path.is_file():
+        return []
+    content = evidence.load_checked(path, "deviations.schema.json")
+    names: set[str] = set()
+    for one in content["deviations"]:
+        name, family = one["name"], one["family"]
+        if family not in content["families"]:
+            message = f"family: {family!r} is no family of this file"
+            raise evidence.refusal(path, name, message)
+        if name in names:
+            raise evidence.refusal(path, name, "stands here twice")
+        names.add(name)
+        one["family"] = content["families"][family]
+    return content["deviations"]
+
+
+def matches(rule: dict[str, Any], cell: SweepCell, message: str) -> bool:
+    """Whether a rule explains a sample of the cell that has the cell's status and this message."""
+    return (
+        cell.status in rule["statuses"]
+        and cell.form in rule.get("forms", [cell.form])
+        and cell.dtype in rule.get("dtypes", [cell.dtype])
+        and rule.get("message", "") in message
+        and any(fnmatchcase(cell.operator, pattern) for pattern in rule["operators"])
+    )
+
+
+def explains(deviation: Deviation, cell: SweepCell) -> bool:
+    """Whether one of a deviation's rules explains one of the messages of a cell."""
+    said = messages(cell)
+    return any(matches(rule, cell, one) for rule in deviation["explains"] for one in said)
+
+
+def messages(cell: SweepCell) -> list[str]:
+    """The different messages that are told for a cell's own status; one empty where none is told."""
+    told = [one["message"] for one in cell.told if one["status"] == cell.status]
+    return list(dict.fromkeys(told)) or [""]
+
+
+@functools.lru_cache(maxsize=1)
 def of(app: Sphinx) -> Sweeps:
-    """The sweeps of the project that is built; a file that is not to be trusted ends the build."""
-    if app not in _builds:
-        try:
-            _builds[app] = Sweeps(Path(app.confdir) / app.config.npudocs_evidence)
-        except evidence.EvidenceError as error:
-            problems.stop(f"the evidence is not to be trusted: {error}")
-    return _builds[app]
+    """The sweeps of the project that is built, read once; a file that is not to be trusted ends the build."""
+    try:
+        return Sweeps(Path(app.confdir) / app.config.npudocs_evidence)
+    except evidence.EvidenceError as error:
+        problems.stop(f"the evidence is not to be trusted: {error}")

@@ -16,10 +16,9 @@ from sphinx.application import Sphinx
 
 from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import languages
-from npudocs.site.operators import data, places
+from npudocs.site.operators import data
 from npudocs.site.operators.data import Sweeps
 
-FOLDER = "data"
 VIEWS = "operators.js"
 COLUMNS = (
     "operator", "family", "form", "dtype", "torch_npu", "product", "kind",
@@ -49,7 +48,7 @@ def _operator(sweeps: Sweeps, name: str, family: str) -> dict[str, Any]:
         for into, listed in ((cells, entry.get("cells", [])), (faults, [entry.get("cpu")])):
             for one in filter(None, listed):
                 into.setdefault(json.dumps(one), {"records": [], **one})["records"].append(number)
-    made = {"name": name, "family": family, "page": f"{places.page(name, family)}.html#{name}"}
+    made = {"name": name, "family": family, "page": f"{sweeps.page(name)}.html#{name}"}
     return {**made, "cells": [*cells.values()], "cpu": [*faults.values()]}
 
 
@@ -90,7 +89,7 @@ def views(sweeps: Sweeps) -> dict[str, Any]:
 def _write(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html" or languages.translating(app):
         return
-    folder = Path(app.outdir) / FOLDER
+    folder = Path(app.outdir) / "data"
     for ending in ("json", "js", "csv"):
         (folder / f"operators.{ending}").unlink(missing_ok=True)
     sweeps = data.of(app)

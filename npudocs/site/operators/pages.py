@@ -14,8 +14,8 @@ from sphinx.application import Sphinx
 
 from npudocs.evidence import SweepCell
 from npudocs.evidence.sweep_records import FORMS, NOT_COMPUTED
-from npudocs.site import cells, languages, marks, parts
-from npudocs.site.operators import data, places
+from npudocs.site import cells, languages, parts
+from npudocs.site.operators import data
 from npudocs.site.operators.data import Sweep, Sweeps
 from npudocs.site.parts import Page
 from npudocs.site.words import say
@@ -38,11 +38,11 @@ def _write(app: Sphinx) -> None:
         return
     sweeps = data.of(app)
     source = Path(app.srcdir)
-    wanted = {source / f"{home}.md": _text(sweeps, home) for home in places.pages(sweeps)}
-    for path in {*(source / places.FOLDER).glob("*.md")} - {*wanted}:
+    wanted = {source / f"{home}.md": _text(sweeps, home) for home in sweeps.pages}
+    for path in {*(source / data.FOLDER).glob("*.md")} - {*wanted}:
         path.unlink()
         # Sphinx leaves the page of what is gone.
-        (Path(app.outdir) / places.FOLDER / f"{path.stem}.html").unlink(missing_ok=True)
+        (Path(app.outdir) / data.FOLDER / f"{path.stem}.html").unlink(missing_ok=True)
     for path, text in wanted.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         # Written anew only where it differs, or Sphinx would read it again.
@@ -52,12 +52,12 @@ def _write(app: Sphinx) -> None:
 
 def _read(app: Sphinx, docname: str, source: list[str]) -> None:
     # The files are in English; a translation has other titles.
-    if languages.translating(app) and docname.startswith(f"{places.FOLDER}/"):
+    if languages.translating(app) and docname.startswith(f"{data.FOLDER}/"):
         source[0] = _text(data.of(app), docname)
 
 
 def _text(sweeps: Sweeps, home: str) -> str:
-    return PAGE.format(title=places.title(sweeps, home), name=home.rpartition("/")[2])
+    return PAGE.format(title=sweeps.title(home), name=home.rpartition("/")[2])
 
 
 def operator_page(page: Page, name: str) -> dict[str, Any]:
@@ -65,11 +65,11 @@ def operator_page(page: Page, name: str) -> dict[str, Any]:
     sweeps = page.sweeps
     # The deviations that pages explain, each with the address and the title.
     explained = {
-        deviation: (page.url(home, places.anchor(deviation)), page.title(home))
+        deviation: (page.url(home, data.anchor(deviation)), page.title(home))
         for home, used in parts.pages(page.app.env, "deviation").items()
         for (deviation,) in used
     }
-    names = places.pages(sweeps).get(f"{places.FOLDER}/{name}", [])
+    names = sweeps.pages.get(f"{data.FOLDER}/{name}", [])
     return {
         "sections": [_section(sweeps, name, explained) for name in names],
         "messages": MESSAGES,
@@ -151,7 +151,7 @@ def _elsewhere(sweeps: Sweeps, shown: Sweep, name: str) -> Iterator[dict[str, st
                 found.setdefault(key, []).append((sweep.version, sweep.product))
     groups: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
     for (kind, status, form, dtype), seen in found.items():
-        where = cells.spread(seen, marks.ON[kind])
+        where = cells.spread(seen, cells.ON[kind])
         groups.setdefault((kind, where, status), []).append((form, dtype))
     for (kind, where, status), pairs in groups.items():
         yield {"kind": kind, "where": where, "status": status, "pairs": _where(pairs)}

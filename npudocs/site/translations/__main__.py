@@ -6,14 +6,16 @@ import argparse
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
-from babel.messages.catalog import Catalog
-from babel.messages.pofile import write_po
+from babel.messages.catalog import Catalog, Message
+from babel.messages.pofile import read_po, write_po
 
 from npudocs.site import languages, words
-from npudocs.site.translations.check import check, read
+from npudocs.site.translations import markup, terms
 
 ROOT = words.LOCALES.parent
+LENGTH = 90
 TEMPLATES = ROOT / "build" / "gettext"
 # Another text in each run, which npudocs.site.languages says; and pictures with the title of their page.
 LEFT_OUT = re.compile(r"\*\*Total running time of the script:\*\* .*|:doc:`/gallery/\w+`")
@@ -37,6 +39,76 @@ def prepare(templates: Path) -> None:
                 (re.sub(r"^(?:\.\./)+", "", name), line) for name, line in message.locations
             ]
         write(path, catalog)
+
+
+def read(path: Path) -> Catalog:
+    """Return a template or a catalog."""
+    with path.open("rb") as file:
+        return read_po(file)
+
+
+def text(value: Any) -> str:
+    """Return a message as one text: of two forms that for many, which Chinese has for all numbers."""
+    return value if isinstance(value, str) else value[-1]
+
+
+def check(language: str, templates: Path, folder: Path = words.LOCALES) -> tuple[list[str], int]:
+    """Compare the catalogs of a language with what is there now: what is wrong, and the number of texts."""
+    listed = terms.load(folder / language / terms.NAME)
+    found, number = [], 0
+    for pot in sorted(templates.glob("*.pot")):
+        path = words.catalog(language, pot.stem, folder)
+        template = read(pot)
+        made = read(path) if path.is_file() else Catalog(locale=language)
+        shown = path.relative_to(folder.parent).as_posix()
+        wanted = [m for m in template if m.id and not markup.bare(text(m.id))]
+        number += len(wanted)
+        for message in wanted:
+            found += _message(message, made, shown, listed)
+        for message in (one for one in made if one.id and one.id not in template):
+            advice = "stale: no page has this any more; make gettext takes it out"
+            found.append(_said(f"{shown}:{message.lineno}", advice, text(message.id)))
+    for path in sorted(words.catalog(language, "", folder).parent.glob("*.po")):
+        if not (templates / f"{path.stem}.pot").is_file():
+            shown = path.relative_to(folder.parent).as_posix()
+            found.append(f"{shown}: there is no page for this catalog: remove it")
+    return found, number
+
+
+def _message(message: Message, made: Catalog, path: str, listed: list[terms.Term]) -> list[str]:
+    """What is wrong with the translation of one text."""
+    original, kind, place = text(message.id), _kind(message), _place(message)
+    known = made.get(message.id)
+    if known is None or not text(known.string or ("",)):
+        return [_said(place, "untranslated", original)]
+    if known.fuzzy:
+        advice = "the original changed, so the translation has to be looked at (fuzzy)"
+        wrong = [f"{advice}; see {place}"]
+    else:
+        # Of pages, babel takes a percentage for a placeholder.
+        wrong = [str(error) for error in known.check(made)] if kind == "words" else []
+        wrong += markup.differences(original, text(known.string), kind)
+        wrong += terms.problems(listed, markup.plain(original), text(known.string))
+    return [_said(f"{path}:{known.lineno}", one, original) for one in wrong]
+
+
+def _kind(message: Message) -> str:
+    name = message.locations[0][0] if message.locations else ""
+    return name.rpartition(".")[2] if name.endswith((".md", ".rst")) else "words"
+
+
+def _place(message: Message) -> str:
+    """Where a message stands: for a page of the gallery, its script, whose lines are other ones."""
+    if not message.locations:
+        return ""
+    name, line = message.locations[0]
+    script = re.fullmatch(r"docs/gallery/(\w+)\.rst", name)
+    return f"examples/{script[1]}.py" if script else f"{name}:{max(line or 1, 1)}"
+
+
+def _said(place: str, problem: str, original: str) -> str:
+    shown = original if len(original) <= LENGTH else f"{original[:LENGTH]}..."
+    return f"{place}: {problem}: {shown!r}"
 
 
 def report(templates: Path, folder: Path) -> int:

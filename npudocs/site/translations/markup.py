@@ -11,32 +11,26 @@ from collections import Counter
 
 from markdown_it import MarkdownIt
 
-# By the kind of text: md, rst or words. What is found is taken out before the next is looked for.
-_CODE = re.compile(r"(?P<ticks>`+)(?P<text>.+?)(?P=ticks)")
-_KEPT = {
-    "md": (
-        # {term}`text <target>`
-        re.compile(r"(?<!`)\{(?P<role>[\w:+-]+)\}(?P<ticks>`+)(?P<text>.+?)(?P=ticks)"),
-        _CODE,
-        re.compile(r"\]\((?P<link>[^)\s]*)[^)]*\)|<(?P<plain>https?://[^>\s]+)>"),
-        re.compile(r"(?<!\\)\$+[^$]+\$+"),
-    ),
-    "rst": (
-        # :ref:`text <target>`
-        re.compile(r":(?P<role>[\w:+-]+):`(?P<text>.+?)`"),
-        re.compile(r"``.+?``"),
-        re.compile(r"`[^`<]*<(?P<link>[^>]+)>`__?|(?<!\w)`(?P<plain>[^`]+)`__?"),
-    ),
-    "words": (_CODE, re.compile(r"\{\w+\}")),
-}
+# What is found is taken out before the next is looked for; of Markdown, reStructuredText and words alike.
+_KEPT = (
+    # :ref:`text <target>`, {term}`text <target>`
+    re.compile(r":(?P<role>[\w:+-]+):`(?P<text>.+?)`"),
+    re.compile(r"(?<!`)\{(?P<role>[\w:+-]+)\}(?P<ticks>`+)(?P<text>.+?)(?P=ticks)"),
+    re.compile(r"`[^`<]*<(?P<link>[^>`]+)>`__?"),
+    re.compile(r"(?P<ticks>`+)(?P<text>.+?)(?P=ticks)"),
+    re.compile(r"\]\((?P<link>[^)\s]*)[^)]*\)"),
+    re.compile(r"<(?P<link>https?://[^>\s]+)>"),
+    re.compile(r"(?<!\\)\$+[^$]+\$+"),
+    re.compile(r"\{\w+\}"),
+)
 # A name of Python or of a product with a dot, a digit or an underline in it.
 _NAME = re.compile(r"\b\w+(?:\.\w+)+\b|\b\w*(?:_\w|\d)\w*\b")
 _MARKDOWN = MarkdownIt()
 
 
-def _taken(text: str, kind: str) -> tuple[Counter[str], str]:
+def _taken(text: str) -> tuple[Counter[str], str]:
     found: Counter[str] = Counter()
-    for pattern in _KEPT[kind]:
+    for pattern in _KEPT:
         found.update(map(_name, pattern.finditer(text)))
         text = pattern.sub(" ", text)
     return found, text
@@ -48,24 +42,22 @@ def _name(match: re.Match[str]) -> str:
         # What a term says is translated with its target.
         target = re.sub(r"(?s).*<([^<>]+)>\s*$", r"\1", groups["text"])
         return f"the role {role}" if role == "term" else f"the role {role} to {target}"
-    if "link" in groups:
-        return f"link to {groups['link'] or groups['plain'] or '#'}"
-    return match.group()
+    return f"link to {groups['link'] or '#'}" if "link" in groups else match.group()
 
 
-def plain(text: str, kind: str) -> str:
+def plain(text: str) -> str:
     """The text without what is not translated."""
-    return _taken(text, kind)[1]
+    return _taken(text)[1]
 
 
-def bare(text: str, kind: str) -> bool:
+def bare(text: str) -> bool:
     """Whether there is nothing to translate: code, links without words, names of APIs, numbers."""
-    return not re.search(r"[A-Za-z]{2}", _NAME.sub("", plain(text, kind)))
+    return not re.search(r"[A-Za-z]{2}", _NAME.sub("", plain(text)))
 
 
 def differences(original: str, translation: str, kind: str) -> list[str]:
     """What a translation lost, or has and its original has not; and markup that does not work."""
-    here, there = _taken(original, kind)[0], _taken(translation, kind)[0]
+    here, there = _taken(original)[0], _taken(translation)[0]
     found = [f"lacks {one}" for one in (here - there).elements()]
     found += [f"has {one}, which the original has not" for one in (there - here).elements()]
     if not found and (shown := _shown(translation, kind)) and not _shown(original, kind):
@@ -80,5 +72,5 @@ def _shown(text: str, kind: str) -> str:
         inline = _MARKDOWN.parseInline(text)[0].children or []
         rest = "".join(token.content for token in inline if token.type == "text")
         return next((sign for sign in ("**", "`", "](") if sign in rest), "")
-    rest = re.sub(r"\*\*.+?\*\*", "", plain(text, kind)) if kind == "rst" else ""
+    rest = re.sub(r"\*\*.+?\*\*", "", plain(text)) if kind == "rst" else ""
     return next((sign for sign in ("**", "`") if sign in rest), "")

@@ -254,9 +254,8 @@ class Build:
         if any(kind.judge == "translations" for kind in wanted):
             make = ["make", "-s", "catalogs", f"PYTHON={sys.executable}"]
             subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
-            self.known |= set(forked(lambda: ("", "
-".join(self.translations())))[1].split("
-"))
+            said = forked(lambda: ("", "\n".join(self.translations())))[1]
+            self.known |= set(said.splitlines())
         self.gallery = {p: p.read_bytes() for p in Path("docs/gallery").rglob("*") if p.is_file()}
         self.times = {path: path.stat().st_mtime_ns for path in self.gallery}
 
@@ -329,12 +328,11 @@ class Tests:
     """The tests of a process that has imported what is not broken here, and that they need."""
 
     def __init__(self, wanted: list[Kind]) -> None:
-        import matplotlib.pyplot  # noqa: F401
-        import myst_parser.sphinx_  # noqa: F401
-        import pytest  # noqa: F401
-        import sphinx_gallery.gen_gallery  # noqa: F401
-
-        if mine := [name for name in sys.modules if name.startswith(("npudocs", "softnpu.kernels."))]:
+        for name in WARM:
+            importlib.import_module(name)
+        if mine := [
+            name for name in sys.modules if name.startswith(("npudocs", "softnpu.kernels."))
+        ]:
             sys.exit(f"mutants: what is broken here is imported already: {', '.join(mine)}")
         # Without mutants they must pass, all of them.
         files, operators = set(), set()

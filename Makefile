@@ -49,6 +49,7 @@ help:
 	@echo "make doctest   execute the code blocks of all pages"
 	@echo "make check     the tests to run while working: lint, pytest, one execution of everything, the site, the evidence"
 	@echo "make check-full   what make check leaves: slow tests, the sweep, the browser, every Python"
+	@echo "make mutants   break pages, scripts, kernels, records and the runner, and see that each is noticed (ARGS=\"KIND ...\")"
 	@echo "make record    run all checks on this device and write a record into evidence/"
 	@echo "make matrix    record all versions and products on the software NPU (ARGS=\"2.12.0 A3 --force\")"
 	@echo "make sweep     sweep all operators on this device (ARGS=\"run --dtypes float32 --shard 1/4\")"
@@ -173,6 +174,9 @@ bench: $(SETUP)
 bench-docs: $(SETUP)
 	$(PYTHON) tools/bench_docs.py
 
+mutants: $(SETUP)
+	$(PYTHON) -m tools.mutants $(ARGS)
+
 clean:
 	rm -rf build docs/gallery docs/operators/families
 
@@ -188,4 +192,4 @@ host:
 	@touch $@
 
 .PHONY: help html doctest check check-full execute evidence-agrees lint pytest pytest-full browser browser-where-possible test-npu record \
-	sweep sweep-matrix sweep-rerun matrix pythons evidence catalogs gettext translations links linkcheck upstream bench bench-docs clean host
+	sweep sweep-matrix sweep-rerun matrix pythons evidence catalogs gettext translations links linkcheck upstream bench bench-docs mutants clean host

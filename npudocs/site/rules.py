@@ -31,7 +31,8 @@ def broken(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) and not _depends(node.test):
             yield node.lineno, "this assertion cannot fail: compare with a second source"
-        if isinstance(node, ast.ExceptHandler) and _hides(node):
+        hides = isinstance(node, ast.ExceptHandler) and _hides(node)
+        if hides or (isinstance(node, ast.Call) and _suppresses(node)):
             yield node.lineno, "this handler hides a failure: let the error be seen"
         for name in _imported(node):
             if name.partition(".")[0] in FOREIGN:
@@ -45,6 +46,13 @@ def _depends(test: ast.expr) -> bool:
     """Whether an expression has a value that is not written in it."""
     if isinstance(test, ast.Tuple):
         return False
+    if isinstance(test, ast.BoolOp):
+        # `x or True` has a name, and its value without it.
+        return (all if isinstance(test.op, ast.Or) else any)(map(_depends, test.values))
+    # Everything is an object.
+    match test:
+        case ast.Call(func=ast.Name(id="isinstance"), args=[_, ast.Name(id="object")]):
+            return False
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         same = ast.dump(test.left) == ast.dump(test.comparators[0])
         return not same and _names(test)
@@ -61,6 +69,13 @@ def _hides(handler: ast.ExceptHandler) -> bool:
     )
     again = any(isinstance(node, ast.Raise) for node in ast.walk(handler))
     return not again and (not kinds or any(kind in HIDING for kind in kinds))
+
+
+def _suppresses(call: ast.Call) -> bool:
+    """Whether a call is of `contextlib.suppress`, with an error that an assertion may raise."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    kinds = [n.id for argument in call.args for n in ast.walk(argument) if isinstance(n, ast.Name)]
+    return name == "suppress" and any(kind in HIDING for kind in kinds)
 
 
 def _imported(node: ast.AST) -> list[str]:

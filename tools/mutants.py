@@ -1,0 +1,476 @@
+"""``make mutants``: break the project in many small ways, and see that a check notices each.
+
+The kinds stand in ``mutants.toml``: what is broken, where, and which check has to notice. A mutant is
+one change at one place of a real file, in a clone beside this one. Two processes judge, each in a clone
+of its own and each mutant in a fork of it, so that nothing is imported or built twice:
+
+``build``    pages, scripts and test files are read and run as ``make check`` does it, of the project as it
+             is but for the mutant; records are compared with the run (``python -m npudocs.evidence check``)
+``pytest``   what runs pages and kernels is judged by the tests that the kind names
+
+    python -m tools.mutants [KIND ...]     # the table; build/mutants.json lists every mutant
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import contextlib
+import dataclasses
+import hashlib
+import importlib
+import io
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import tomllib
+
+ROOT = Path(__file__).resolve().parents[1]
+KINDS = Path(__file__).with_suffix(".toml")
+SEED = 12
+# Seconds that the judge of one mutant may take, and one block or script in it.
+LIMIT, STEP = 150, 20
+LANES = ("build", "pytest")
+# What the process of the first lane judges; the rest are arguments for pytest.
+BUILT = ("build", "records", "translations")
+# What the process of the second lane has imported before it is forked.
+WARM = (
+    "matplotlib.pyplot",
+    "myst_parser.sphinx_",
+    "sphinx.builders.html",
+    "sphinx_gallery.gen_gallery",
+    "torch._dynamo",
+    "torch.testing._internal.common_utils",
+)
+
+
+@dataclasses.dataclass
+class Kind:
+    """One way to break the project: `find` within `within` of `files` becomes `replace`."""
+
+    name: str
+    breaks: str
+    # "build", "records", "translations", or the arguments for pytest: {operator} is the kernel that is
+    # broken, {tests} are those of its module.
+    judge: str
+    files: list[str] = dataclasses.field(default_factory=list)
+    find: str = ""
+    replace: str = ""
+    sites: int = 0
+    within: str = ""
+    # Or changes as they are written: {file, before, after, judge}.
+    edits: list[dict[str, str]] = dataclasses.field(default_factory=list)
+    # A record gets the digest that fits what it says now.
+    redigested: bool = False
+    # Asked where the build is green: whether the run is still what was recorded.
+    recorded: bool = False
+    # Places that are let out, by a pattern of the line, and changes that no check has to see: {text, why}.
+    spare: str = ""
+    explained: list[dict[str, str]] = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Mutant:
+    """One change of one file, and what became of it."""
+
+    kind: str
+    file: str
+    before: str
+    after: str
+    judge: str
+    line: int = 0
+    text: str = ""
+    seen: str = ""
+    by: str = ""
+    seconds: float = 0.0
+
+
+def digit(match: re.Match[str]) -> str:
+    """Another digit at the end."""
+    more = random.Random(match[0]).randint(1, 9)
+    return f"{match[0][:-1]}{(int(match[0][-1]) + more) % 10}"
+
+
+def drawn(match: re.Match[str]) -> str:
+    """Another hexadecimal number as long."""
+    return hashlib.sha256(match[0].encode()).hexdigest()[: len(match[0])]
+
+
+EDITS = {"@digit": digit, "@drawn": drawn}
+
+
+def redigested(text: str) -> str:
+    """A record whose digest fits what it says now: who forges one can compute it."""
+    from npudocs.evidence import files
+
+    content = json.loads(text)
+    return json.dumps({**content, "digest": files.digest(content)}, indent=1)
+
+
+def kinds(names: list[str]) -> list[Kind]:
+    """The kinds of the table with these names; all where there is none."""
+    made = [Kind(**entry) for entry in tomllib.loads(KINDS.read_text(encoding="utf-8"))["kind"]]
+    if unknown := set(names) - {kind.name for kind in made}:
+        sys.exit(f"mutants: there is no kind {', '.join(sorted(unknown))} in {KINDS.name}")
+    return [kind for kind in made if not names or kind.name in names]
+
+
+def candidates(kind: Kind) -> Iterator[tuple[Mutant, int]]:
+    """Every change of this kind that could be made, and where it begins in its file."""
+    for entry in kind.edits:
+        text = (ROOT / entry["file"]).read_text(encoding="utf-8")
+        if text.count(entry["before"]) != 1:
+            words = f"{entry['before']!r} is not once in {entry['file']}"
+            sys.exit(f"mutants: {kind.name}: {words}: bring {KINDS.name} up to date")
+        judge = entry.get("judge", kind.judge)
+        yield (
+            Mutant(kind.name, entry["file"], entry["before"], entry["after"], judge),
+            text.index(entry["before"]),
+        )
+    edit = EDITS.get(kind.replace)
+    for path in sorted({path for name in kind.files for path in ROOT.glob(name)}):
+        text, file = path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()
+        parts = re.finditer(kind.within, text, re.M | re.S) if kind.within else [None]
+        for part in parts:
+            start, end = part.span() if part else (0, len(text))
+            for match in re.compile(kind.find, re.M).finditer(text, start, end):
+                new = edit(match) if edit else match.expand(kind.replace)
+                ends = text.find("\n", match.end())
+                shown = text[text.rfind("\n", 0, match.start()) + 1 : ends]
+                if new != match[0] and not (kind.spare and re.search(kind.spare, shown)):
+                    yield Mutant(kind.name, file, match[0], new, kind.judge), match.start()
+
+
+def chosen(kind: Kind) -> list[Mutant]:
+    """As many as the table says, drawn by the seed: a change elsewhere draws no others."""
+    seen: Counter[tuple[str, str]] = Counter()
+    order = []
+    for mutant, start in candidates(kind):
+        seen[mutant.file, mutant.before] += 1
+        key = f"{SEED} {kind.name} {mutant.file} {mutant.before} {seen[mutant.file, mutant.before]}"
+        order.append((hashlib.sha256(key.encode()).hexdigest(), start, mutant))
+    made: list[Mutant] = []
+    for _, start, mutant in sorted(order, key=lambda one: one[:2]):
+        if len(made) == (kind.sites or len(kind.edits)):
+            return made
+        text = (ROOT / mutant.file).read_text(encoding="utf-8")
+        mutant.line = text.count("\n", 0, start) + 1
+        mutant.text = text[:start] + mutant.after + text[start + len(mutant.before) :]
+        if kind.redigested:
+            mutant.text = redigested(mutant.text)
+        operators = re.findall(r"\b(aclnn\w+)[=(]", text[: start + len(mutant.before)])
+        module = Path(mutant.file).stem
+        operator = (operators or [""])[-1]
+        mutant.judge = mutant.judge.format(operator=operator, tests=tests_of(module))
+        # What no interpreter reads is noticed by everything.
+        if not mutant.file.endswith(".py") or _reads(mutant.text):
+            made.append(mutant)
+    if len(made) < (kind.sites or len(kind.edits)):
+        sys.exit(f"mutants: {kind.name} finds {len(made)} places of {kind.sites}")
+    return made
+
+
+def tests_of(module: str) -> str:
+    """The tests of a module, as the table has them."""
+    return tomllib.loads(KINDS.read_text(encoding="utf-8"))["tests"].get(module, "")
+
+
+def _reads(text: str) -> bool:
+    try:
+        return bool(ast.parse(text))
+    except SyntaxError:
+        return False
+
+
+def forked(judge: Callable[[], tuple[str, str]], limit: float = LIMIT) -> tuple[str, str]:
+    """What a judge returns in a fork of this process: who saw it and in which words, or that it broke."""
+    with tempfile.NamedTemporaryFile() as answer, tempfile.TemporaryFile() as output:
+        if not (child := os.fork()):
+            os.setsid()
+            os.dup2(output.fileno(), 1)
+            os.dup2(output.fileno(), 2)
+            try:
+                words = judge()
+            except BaseException as error:
+                words = ("an error that ends the run", f"{type(error).__name__}: {error}")
+            Path(answer.name).write_text(json.dumps(words), encoding="utf-8")
+            os._exit(0)
+        end = time.monotonic() + limit
+        while not (done := os.waitpid(child, os.WNOHANG)[0]) and time.monotonic() < end:
+            time.sleep(0.01)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)
+        if not done:
+            os.waitpid(child, 0)
+            return "the limit of time", f"no result after {limit} s"
+        text = Path(answer.name).read_text(encoding="utf-8")
+        if not text:
+            output.seek(0)
+            return "the end of its process", output.read().decode(errors="replace")[-300:]
+        by, words = json.loads(text)
+        return by, words
+
+
+class Build:
+    """The project as Sphinx knows it after everything ran; a mutant is what changed since."""
+
+    def __init__(self, wanted: list[Kind]) -> None:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        from sphinx.application import Sphinx
+
+        here = Path.cwd()
+        self.words = io.StringIO()
+        self.app = Sphinx(
+            here / "docs",
+            here,
+            here / "build/execute",
+            here / "build/doctrees",
+            "execute",
+            confoverrides={"nitpicky": True, "execute_limit": STEP},
+            status=None,
+            warning=self.words,
+            keep_going=True,
+        )
+        self.app.build()
+        if self.words.getvalue():
+            sys.exit(f"mutants: the project is red without them:\n{self.words.getvalue()}")
+        shutil.copy2("build/executed.json", "build/before.json")
+        self.known = set(self.evidence("build/before.json"))
+        if any(kind.judge == "translations" for kind in wanted):
+            make = ["make", "-s", "catalogs", f"PYTHON={sys.executable}"]
+            subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
+            said = forked(lambda: ("", "\n".join(self.translations())))[1]
+            self.known |= set(said.splitlines())
+        self.gallery = {p: p.read_bytes() for p in Path("docs/gallery").rglob("*") if p.is_file()}
+        self.times = {path: path.stat().st_mtime_ns for path in self.gallery}
+
+    def evidence(self, results: str) -> list[str]:
+        """What the check of the evidence says."""
+        from npudocs.evidence import __main__ as evidence
+
+        said: list[str] = []
+        for more in ([], ["--against", results]):
+            with contextlib.redirect_stderr(io.StringIO()) as errors:
+                evidence.main(["check", *more])
+            said += errors.getvalue().splitlines()
+        return said
+
+    @staticmethod
+    def translations() -> list[str]:
+        """What ``make translations`` says, of the texts as they were before."""
+        from npudocs.site.translations import __main__ as translations
+
+        with contextlib.redirect_stderr(io.StringIO()) as errors:
+            translations.main(["check"])
+        return errors.getvalue().split("\n")[:-1]
+
+    def judge(self, kind: Kind, mutant: Mutant) -> tuple[str, str]:
+        """Build again, in a fork; and ask the evidence where the kind says so."""
+        if kind.judge == "translations":
+            said = [line for line in self.translations() if line not in self.known]
+            return ("make translations", said[0]) if said else ("", "")
+        if kind.judge == "records":
+            said = [line for line in self.evidence("build/before.json") if line not in self.known]
+            return ("the evidence", said[0]) if said else ("", "")
+        app = self.app
+        self.words.seek(0)
+        self.words.truncate()
+        if mutant.file.startswith("examples/"):
+            from sphinx_gallery import gen_gallery
+
+            from npudocs.execute import scripts
+
+            scripts._begin(app)
+            gen_gallery.generate_gallery_rst(app)
+        app.build()
+        if mutant.file.endswith(".md"):
+            docname = app.env.path2doc(Path(mutant.file).resolve())
+            app.env.resolve_references(app.env.get_doctree(docname), docname, app.builder)
+        said = re.sub(r"\x1b\[[\d;]*m", "", self.words.getvalue()).strip()
+        if said:
+            return self._by(said), said[:600]
+        if kind.recorded:
+            new = [line for line in self.evidence("build/executed.json") if line not in self.known]
+            return ("what was recorded", new[0]) if new else ("", "")
+        return "", ""
+
+    @staticmethod
+    def _by(said: str) -> str:
+        for pattern, name in tomllib.loads(KINDS.read_text(encoding="utf-8"))["by"].items():
+            if re.search(pattern, said):
+                return name
+        return "Sphinx, which reads the page"
+
+    def restore(self) -> None:
+        """Put back the pages that a script's fork has made."""
+        for path, time_ in self.times.items():
+            if not path.is_file() or path.stat().st_mtime_ns != time_:
+                path.write_bytes(self.gallery[path])
+                os.utime(path, ns=(time_, time_))
+
+
+class Tests:
+    """The tests of a process that has imported what is not broken here, and that they need."""
+
+    def __init__(self, wanted: list[Kind]) -> None:
+        for name in WARM:
+            importlib.import_module(name)
+        if mine := [
+            name for name in sys.modules if name.startswith(("npudocs", "softnpu.kernels."))
+        ]:
+            sys.exit(f"mutants: what is broken here is imported already: {', '.join(mine)}")
+        # Without mutants they must pass, all of them.
+        files, operators = set(), set()
+        for mutant in (mutant for kind in wanted for mutant in chosen(kind)):
+            words = shlex.split(mutant.judge)
+            if "-k" in words:
+                operators.add(words[-1])
+            else:
+                files.update(words)
+        calls = [" ".join(sorted(files))] if files else []
+        if operators:
+            calls.append(f"tests/softnpu/test_kernels.py -k '{' or '.join(sorted(operators))}'")
+        for words in calls:
+            by, said = forked(lambda words=words: self._pytest(words), 4 * LIMIT)
+            if by:
+                sys.exit(f"mutants: the project is red without them: {by}: {said}")
+
+    def judge(self, kind: Kind, mutant: Mutant) -> tuple[str, str]:
+        """Run the tests of this kind, up to the first that fails."""
+        return self._pytest(mutant.judge)
+
+    @staticmethod
+    def _pytest(words: str) -> tuple[str, str]:
+        import pytest
+
+        class First:
+            seen = ("", "")
+
+            def pytest_runtest_logreport(self, report: Any) -> None:
+                if report.failed and not self.seen[0]:
+                    last = str(report.longrepr).strip().splitlines()
+                    errors = [line for line in last if line.startswith("E ")] or last[-1:]
+                    self.seen = (report.nodeid.partition("[")[0], errors[0][:300])
+
+        first = First()
+        options = ["-x", "-q", "-p", "no:cacheprovider", "--no-header"]
+        code = pytest.main([*shlex.split(words), *options], plugins=[first])
+        if code and not first.seen[0]:
+            return "the start of the tests", f"pytest ended with {int(code)}"
+        return first.seen
+
+    def restore(self) -> None:
+        """Do nothing: tests write into folders of their own."""
+
+
+def lane(name: str, names: list[str]) -> None:
+    """Judge the mutants of one lane, in this clone, and print a line of JSON for each."""
+    wanted = [kind for kind in kinds(names) if (kind.judge in BUILT) == (name == "build")]
+    if not wanted:
+        return
+    judges = Build(wanted) if name == "build" else Tests(wanted)
+    for kind in wanted:
+        for mutant in chosen(kind):
+            path = Path(mutant.file)
+            text, times = path.read_bytes(), path.stat()
+            path.write_text(mutant.text, encoding="utf-8")
+            began = time.perf_counter()
+            try:
+                mutant.by, mutant.seen = forked(lambda k=kind, m=mutant: judges.judge(k, m))
+            finally:
+                path.write_bytes(text)
+                os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+                judges.restore()
+            mutant.seconds = round(time.perf_counter() - began, 2)
+            print(json.dumps(dataclasses.asdict(mutant) | {"text": ""}), flush=True)
+
+
+def clone(into: Path) -> None:
+    """A clone of the project as it lies here, with its history: records name commits."""
+    subprocess.run(["git", "clone", "-q", "--shared", ROOT, into], check=True)
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file():
+            (into / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, into / name)
+        else:
+            (into / name).unlink(missing_ok=True)
+
+
+def report(wanted: list[Kind], found: list[Mutant]) -> int:
+    """Print the table and what nobody saw; return the exit code."""
+    bad = 0
+    print(f"{'kind':44} {'made':>4} {'seen':>4}  by what")
+    for kind in wanted:
+        mine = [mutant for mutant in found if mutant.kind == kind.name]
+        missed = [mutant for mutant in mine if not mutant.by]
+        counts = Counter(mutant.by for mutant in mine if mutant.by)
+        by = ", ".join(f"{name} ({number})" for name, number in counts.most_common(3))
+        print(f"{kind.name:44} {len(mine):4} {len(mine) - len(missed):4}  {by}")
+        for mutant in missed:
+            reasons = [one["why"] for one in kind.explained if one["text"] in mutant.before]
+            bad += not reasons
+            words = f"explained: {reasons[0]}" if reasons else "NOT SEEN"
+            print(
+                f"    {mutant.file}:{mutant.line}: {mutant.before!r} to {mutant.after!r}: {words}"
+            )
+        bad += (kind.sites or len(kind.edits)) - len(mine)
+    seen = sum(bool(mutant.by) for mutant in found)
+    print(
+        f"{len(found)} mutants of {len(wanted)} kinds, {seen} seen; every one: build/mutants.json"
+    )
+    if bad:
+        print(f"mutants: {bad} were not seen, and nothing explains it", file=sys.stderr)
+    return bool(bad)
+
+
+def main() -> int:
+    """Run both lanes, and report."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser.add_argument("kinds", nargs="*")
+    parser.add_argument("--lane", choices=LANES, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.lane:
+        lane(options.lane, options.kinds)
+        return 0
+    wanted, found = kinds(options.kinds), []
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mutants") as scratch:
+        running = []
+        for name in LANES:
+            folder = Path(scratch, name)
+            clone(folder)
+            command = [sys.executable, "-m", "softnpu", "run", "-m", "tools.mutants"]
+            command += ["--lane", name, *options.kinds]
+            with Path(scratch, f"{name}.out").open("w") as output:
+                running.append(subprocess.Popen(command, cwd=folder, stdout=output))
+        failed = [process.wait() for process in running]
+        for name in LANES:
+            text = Path(scratch, f"{name}.out").read_text(encoding="utf-8")
+            found += [Mutant(**json.loads(line)) for line in text.splitlines() if line[:1] == "{"]
+    (ROOT / "build").mkdir(exist_ok=True)
+    listed = [{k: v for k, v in dataclasses.asdict(one).items() if k != "text"} for one in found]
+    (ROOT / "build/mutants.json").write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
+    code = report(wanted, found)
+    print(f"{time.monotonic() - began:.0f} s")
+    return code or any(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -134,7 +134,7 @@ def test_an_error_in_the_text_of_a_script_names_the_script(project: Project) -> 
     project.script("one", "x = 1\n# %%\n# Text with :py:class:`torch.Nowhere`.\nx += 1")
     result = project.build()
     assert result.code != 0
-    assert "examples/one.py:14: WARNING: py:class reference target not found" in result.output
+    assert "examples/one.py:14: WARNING: ERROR: no page and no inventory has the name
 
 
 def test_doctest_builder_runs_no_script(project: Project) -> None:

@@ -11,7 +11,7 @@ from tinyproject import Project
     [
         (
             "See {py:func}`torch.func.jvp`.",
-            "add the line 'py:function torch.func.jvp generated/$.html#$' with its path to docs/inventory.txt",
+            "add a line for it to docs/inventory.txt: NAME KIND PATH",
         ),
         ("See {py:class}`torch.Tensr`.", "correct it (torch.Tensor is there)"),
         ("See {py:func}`numpy.add`.", "correct it, or describe it on a page"),

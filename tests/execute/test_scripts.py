@@ -134,7 +134,7 @@ def test_an_error_in_the_text_of_a_script_names_the_script(project: Project) -> 
     project.script("one", "x = 1\n# %%\n# Text with :py:class:`torch.Nowhere`.\nx += 1")
     result = project.build()
     assert result.code != 0
-    assert "examples/one.py:14: WARNING: ERROR: no page and no inventory has the name
+    assert "examples/one.py:14: ERROR: no page and no inventory has the name" in result.output
 
 
 def test_doctest_builder_runs_no_script(project: Project) -> None:

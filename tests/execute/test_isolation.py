@@ -113,6 +113,13 @@ TESTS = """
                 with self.subTest(number):
                     self.assertEqual(number, 1)
 
+        def test_raises(self):
+            raise KeyError("so")
+
+        @unittest.expectedFailure
+        def test_unexpected_success(self):
+            pass
+
         def test_zzz_opens_a_level(self):
             import torch.autograd.forward_ad as fwAD
             fwAD.enter_dual_level()
@@ -132,6 +139,8 @@ def test_methods_of_a_test_file(project: Project) -> None:
         "test_make_dual_bfloat16": "failed",
         "test_skipped": "skipped",
         "test_subtests": "failed",
+        "test_raises": "failed",
+        "test_unexpected_success": "failed",
         "test_zzz_opens_a_level": "failed",
     }
     failed = found["test_make_dual_bfloat16"]

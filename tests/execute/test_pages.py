@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tinyproject import OFF, Project
+from tinyproject import OFF, SILICON, Project
 
 
 def test_both_styles_run_and_are_counted(project: Project) -> None:
@@ -348,3 +348,36 @@ def test_red_build_stays_red(project: Project) -> None:
         assert result.code != 0
         assert "is not executed" in result.output
         assert "undefined label" in result.output
+
+
+def test_what_changed_runs_again(project: Project) -> None:
+    page = "```{{doctest}}\n{options}>>> 1 + 1\n{shown}\n```"
+    project.page(page.format(options="", shown="2"))
+    assert project.build().code == 0
+    # The output alone is another one, and then the condition.
+    project.page(page.format(options="", shown="3"))
+    for _ in range(2):
+        assert project.build().code != 0
+        assert project.outcomes() == [("block 1", 4, "failed")]
+        assert "1 failed" in project.read("html/page.html")
+    project.page(page.format(options=":skipif: True\n:reason: not today\n\n", shown="3"))
+    assert project.build().code == 0
+    assert [outcome for *_, outcome in project.outcomes()] == ["skipped"]
+    assert "Not executed: 1 skipped" in project.read("html/page.html")
+    project.page(page.format(options=":skipif: False\n:reason: not today\n\n", shown="3"))
+    assert project.build().code != 0
+
+
+def test_a_page_that_did_not_change_runs_again_on_another_device(project: Project) -> None:
+    project.page("```{doctest}\n>>> 1 + 1\n2\n```")
+    assert "1 executed in" in project.build("execute").output
+    assert "0 executed in" in project.build("execute").output
+    project.device(SILICON)
+    assert "1 executed in" in project.build("execute").output
+
+
+def test_a_wide_space_and_a_number_for_true_are_another_output(project: Project) -> None:
+    project.page("```{doctest}\n>>> print('a  b')\na b\n>>> 1 == 1\n1\n```")
+    project.build("doctest")
+    message = project.units()["docs/page.md"]["results"][0]["message"]
+    assert message.count("Expected:") == 2

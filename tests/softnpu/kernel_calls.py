@@ -323,7 +323,7 @@ call("aclnnAddmm", lambda x: torch.addmm(x(5), x(3, 4), x(4, 5), beta=0.5, alpha
 call("aclnnAddmm", lambda x: F.linear(x(3, 4), x(5, 4), x(5)))
 call("aclnnInplaceAddmm", lambda x: x(3, 5).addmm_(x(3, 4), x(4, 5), beta=0.5, alpha=2))
 call("aclnnAddbmm", lambda x: torch.addbmm(x(3, 5), x(2, 3, 4), x(2, 4, 5), beta=0.5, alpha=2))
-call("aclnnBaddbmm", lambda x: torch.baddbmm(x(2, 3, 5), x(2, 3, 4), x(2, 4, 5), beta=0.5))
+call("aclnnBaddbmm", lambda x: torch.baddbmm(x(2, 3, 5), x(2, 3, 4), x(2, 4, 5), beta=0.5, alpha=2))
 call("aclnnAddmv", lambda x: torch.addmv(x(3), x(3, 4), x(4), beta=0.5, alpha=2))
 call("aclnnAddr", lambda x: torch.addr(x(3, 4), x(3), x(4), beta=0.5, alpha=2))
 call("aclnnInplaceAddr", lambda x: x(3, 4).addr_(x(3), x(4), beta=0.5, alpha=2))

@@ -26,7 +26,7 @@ from npudocs.execute import scripts as gallery
 from npudocs.site import words
 
 # By language: its folder inside of the site, and its own name.
-FOLDERS = {"zh_CN": "zh"}
+FOLDERS = {words.ENGLISH: "", "zh_CN": "zh/"}
 NAMES = {words.ENGLISH: "English", "zh_CN": "简体中文"}
 
 _PICTURE = re.compile(r"sphx_glr_(\w+)_thumb\.")

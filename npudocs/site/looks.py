@@ -53,21 +53,15 @@ def _source(app: Sphinx, docname: str) -> str:
     return gallery.name_of(app, script or Path(app.env.doc2path(docname)))
 
 
-def folder_of(language: str) -> str:
-    """Return the folder of a language in the site, with its slash; the root's is empty."""
-    name = languages.FOLDERS.get(language, "")
-    return f"{name}/" if name else ""
-
-
 def other_language(here: str, there: str, uri: str) -> str:
     """Return the relative address of a page in another language; `uri` is its address in the site."""
-    up = uri.count("/") + folder_of(here).count("/")
-    return f"{'../' * up}{folder_of(there)}{uri}"
+    up = uri.count("/") + languages.FOLDERS[here].count("/")
+    return f"{'../' * up}{languages.FOLDERS[there]}{uri}"
 
 
 def _configure(app: Sphinx, config: Config) -> None:
     config.templates_path = [*config.templates_path, str(TEMPLATES)]
-    folder = folder_of(config.language)
+    folder = languages.FOLDERS.get(config.language, "")
     # The page for 404 is shown at any address, so that its own links cannot be relative.
     config.notfound_urls_prefix = f"{urlsplit(config.html_baseurl).path.rstrip('/')}/{folder}"
     config.notfound_template = "notfound.html"
@@ -92,8 +86,8 @@ def _context(
         tag = there.replace("_", "-")
         if pagename == app.config.notfound_pagename:
             # That page is shown at any address, and there is none like it to lead to.
-            prefix = app.config.notfound_urls_prefix.removesuffix(folder_of(here))
-            href = f"{prefix}{folder_of(there)}"
+            prefix = app.config.notfound_urls_prefix.removesuffix(languages.FOLDERS[here])
+            href = f"{prefix}{languages.FOLDERS[there]}"
         else:
             href = other_language(here, there, app.builder.get_target_uri(pagename))
             link = f'<link rel="alternate" hreflang="{tag}" href="{href}" />\n'

@@ -114,7 +114,7 @@ def _said(place: str, problem: str, original: str) -> str:
 def report(templates: Path, folder: Path) -> int:
     """Print what is wrong with the translations; return the exit code."""
     wrong = 0
-    for language in languages.FOLDERS:
+    for language in languages.FOLDERS.keys() - {words.ENGLISH}:
         found, number = check(language, templates, folder)
         wrong += len(found)
         print("\n".join(found), file=sys.stderr, end="\n" * bool(found))

@@ -7,7 +7,6 @@ again, a cell for each form and dtype.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,35 +17,15 @@ from npudocs.evidence.files import FOLDER
 from npudocs.evidence.model import PRODUCTS, numbers, release
 
 SCHEMA = "sweep.schema.json"
-DTYPES = ("float32", "float64", "float16", "bfloat16", "complex64")
-
-# How an operator can be called; each needs what torch's database says about the variant.
-FORMS = {
-    "dual": "out of place, on dual tensors",
-    "inplace": "in place, on a dual tensor",
-    "out": "with out=, on dual tensors",
-    "func.jvp": "by torch.func.jvp",
-    "forward over reverse": "the gradient, on dual tensors",
-    "batched": "by torch.func.vmap over torch.func.jvp",
-}
-
-# The worst first: an operator has the worst status of its samples.
-STATUSES = {
-    "crashed": "the process died",
-    "timeout": "no answer within the time limit",
-    "no kernel": "the software NPU has no kernel for an operator that is called",
-    "tangent lost": "the CPU has a tangent, the NPU has none, and no error is raised",
-    "wrong": "value or tangent differ from the CPU's beyond the tolerance",
-    "no error": "the CPU raises an error, the NPU does not",
-    "cpu wrong": "the NPU equals the CPU's dual numbers, the CPU's result in this form does not",
-    "error": "the NPU raises an error, the CPU does not",
-    "cpu fallback": "equal, but torch_npu computes an operator on the host",
-    "same": "value and tangent equal the CPU's",
-    "both refuse": "the CPU and the NPU both raise an error",
-}
+_WORDS = files.read(FOLDER / SCHEMA)["$defs"]
+DTYPES: tuple[str, ...] = tuple(_WORDS["dtype"]["enum"])
+# How an operator can be called, and what can become of it, the worst first; each with its words.
+FORMS, STATUSES = (
+    {one["const"]: one["description"] for one in _WORDS[name]["oneOf"]}
+    for name in ("form", "status")
+)
 # A tensor of zeros without memory: it goes through the host's kernel, which computes nothing.
 NOT_COMPUTED = {"aten::_efficientzerotensor"}
-_TICK = re.compile(r"<time>\.(\d+)")
 # The order of the cells; a unit that died has one for all forms.
 _FORMS = (*FORMS, "all")
 
@@ -101,26 +80,14 @@ def _packed(made: dict[str, Any]) -> dict[str, Any]:
         for cell in entry["cells"]:
             row = {key: cell[key] for key in ("counts", "random", "fallback") if key in cell}
             if "told" in cell:
-                row["told"] = [_packed_words(one, texts) for one in cell["told"]]
+                row["told"] = [
+                    [one["sample"], one["status"], texts[one["message"]], texts[one["call"]]]
+                    for one in cell["told"]
+                ]
             rows[json.dumps(row)][cell["dtype"]].append(cell["form"])
         cells = [{"forms": forms, **json.loads(row)} for row, forms in rows.items()]
         operators[name] = {**entry, "cells": cells}
     return {**made, "texts": [*texts], "operators": operators}
-
-
-def _packed_words(one: dict[str, Any], texts: dict[str, int]) -> list[Any]:
-    # The clock's milliseconds would make one message many.
-    message, ticks = _TICK.sub("<time>.#", one["message"]), _TICK.findall(one["message"])
-    return [one["sample"], one["status"], texts[message], texts[one["call"]], *ticks]
-
-
-def _unpacked_words(
-    sample: int, status: str, message: int, call: int, *ticks: str, texts: list[str]
-) -> dict[str, Any]:
-    said = texts[message]
-    for tick in ticks:
-        said = said.replace("<time>.#", f"<time>.{tick}", 1)
-    return {"sample": sample, "status": status, "message": said, "call": texts[call]}
 
 
 def _unpacked(stored: dict[str, Any]) -> dict[str, Any]:
@@ -131,7 +98,7 @@ def _unpacked(stored: dict[str, Any]) -> dict[str, Any]:
             places = row.pop("forms")
             row = {"status": min(row["counts"], key=[*STATUSES].index), **row}
             if "told" in row:
-                row["told"] = [_unpacked_words(*one, texts=texts) for one in row["told"]]
+                row["told"] = [_told(texts, *one) for one in row["told"]]
             cells += [
                 {"dtype": dtype, "form": form, **row}
                 for dtype, forms in places.items()
@@ -140,6 +107,16 @@ def _unpacked(stored: dict[str, Any]) -> dict[str, Any]:
         cells.sort(key=lambda cell: (DTYPES.index(cell["dtype"]), _FORMS.index(cell["form"])))
         entry["cells"] = cells
     return stored
+
+
+def _told(
+    texts: list[str], sample: int, status: str, message: int, call: int, *ticks: str
+) -> dict[str, Any]:
+    said = texts[message]
+    # Records of earlier sweeps have the clock's milliseconds, which made one message many.
+    for tick in ticks:
+        said = said.replace("<time>.#", f"<time>.{tick}", 1)
+    return {"sample": sample, "status": status, "message": said, "call": texts[call]}
 
 
 def cells(made: dict[str, Any]) -> Iterator[SweepCell]:

@@ -2,7 +2,8 @@
 
 Sphinx reads and writes only pages that changed, so what it said about the others is not said again: a
 red build run twice would turn green. After a build with problems or warnings its cache is removed, and
-the next build looks at every page.
+the next build looks at every page. So it does after a build that was interrupted while it wrote: the cache was
+there, but not every page and no index for the search. A file beside the cache says that a build has begun.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from sphinx.application import ENV_PICKLE_FILENAME, Sphinx
+from sphinx.config import Config
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
+BEGUN = "begun"
 
 
 def report(app: Sphinx, message: str, location: Any = None) -> None:
@@ -29,12 +32,27 @@ def stop(message: str) -> NoReturn:
     raise SystemExit(f"npudocs: {message}")
 
 
-def _forget_red_build(app: Sphinx, exception: Exception | None) -> None:
-    if app.statuscode or app._warncount:
+def _forget_unfinished_build(app: Sphinx, config: Config) -> None:
+    if (app.doctreedir / BEGUN).exists():
         (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
 
 
+def _begin(app: Sphinx) -> None:
+    app.doctreedir.mkdir(parents=True, exist_ok=True)
+    (app.doctreedir / BEGUN).touch()
+
+
+def _forget_red_build(app: Sphinx, exception: Exception | None) -> None:
+    if exception or app.statuscode or app._warncount:
+        (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)
+    (app.doctreedir / BEGUN).unlink(missing_ok=True)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
+    # After another build in this folder has ended, for which session waits.
+    app.connect("config-inited", _forget_unfinished_build, priority=900)
+    # Late: a builder that refuses to start has begun nothing.
+    app.connect("builder-inited", _begin, priority=900)
     # Late: other handlers of this event still report problems.
     app.connect("build-finished", _forget_red_build, priority=900)
     # A worker process cannot set the exit code.

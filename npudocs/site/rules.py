@@ -100,11 +100,19 @@ def called(tree: ast.Module) -> set[str]:
     }
 
 
+def _asserts(node: ast.AST) -> bool:
+    """Whether a node calls a function that is named like an assertion."""
+    return isinstance(node, ast.Call) and getattr(node.func, "attr", "").startswith("assert")
+
+
 def _check(app: Sphinx, env: BuildEnvironment) -> list[str]:
     numbers = defaultdict(list)
     for stem, path in scripts.scripts(app).items():
         name = scripts.name_of(app, path)
         tree = ast.parse(path.read_text(encoding="utf-8"))
+        if not any(isinstance(node, ast.Assert) or _asserts(node) for node in ast.walk(tree)):
+            words = "this script asserts nothing, so it verifies nothing"
+            problems.report(app, words, f"{name}:1")
         for line, words in broken(tree):
             problems.report(app, words, f"{name}:{line}")
         claim = env.metadata[f"{scripts.FOLDER}/{stem}"].get(CLAIM, {})

@@ -11,7 +11,6 @@ It is shown as a box with links. Every script must have one, and every item a sc
 
 from __future__ import annotations
 
-import re
 from typing import Any, ClassVar
 
 from docutils import nodes
@@ -32,7 +31,6 @@ from npudocs.site.words import say
 # In the metadata of a page, which Sphinx purges with it.
 CLAIM = "npudocs_verifies"
 # A statement, or a call of a function that is named like one.
-ASSERTS = re.compile(r"^\s*assert\b|\.assert\w*\(", re.MULTILINE)
 
 
 def about(app: Sphinx, docname: str) -> dict[str, list[Any]]:
@@ -127,8 +125,6 @@ def _check(app: Sphinx, env: BuildEnvironment) -> None:
         place = f"{gallery.name_of(app, path)}:1"
         if CLAIM not in env.metadata[f"{gallery.FOLDER}/{stem}"]:
             problems.report(app, "this script has no `.. verifies::` in its text", place)
-        if not ASSERTS.search(path.read_text(encoding="utf-8")):
-            problems.report(app, "this script asserts nothing, so it verifies nothing", place)
     for page in parts.pages(env, "item-table"):
         for number, item in ITEMS.items():
             if not _verifying(env, number):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -266,21 +266,25 @@ def test_a_page_that_does_not_use_the_device_says_so(project: Project) -> None:
 
 
 @pytest.mark.full
-def test_an_interrupted_build_does_not_make_the_next_one_red(
-    project: Project, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    "moment", ["reading sources.*[1-9]0%", "writing output.*[ 1-9]0%", "dumping search index"]
+)
+def test_an_interrupted_build_does_not_make_the_next_one_red(project: Project, moment: str) -> None:
     for number in range(40):
         project.write(f"docs/p{number}.md", f"# P{number}\n{FINE}")
     command = [sys.executable, "-m", "sphinx", "-n", "-W", "-c", str(project.root)]
     command += [str(project.root / "docs"), str(project.root / "build/html")]
     root = Path(__file__).resolve().parents[2]
-    environment = {**os.environ, "PYTHONPATH": f"{root}:{root / 'tests'}"}
+    environment = {**os.environ, "PYTHONPATH": f"{root}:{root / 'tests'}", "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
     for line in process.stdout:
-        if "writing output" in line:
+        if re.search(moment, line):
             break
-    time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
+    assert process.returncode != 0
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+    search = project.read("html/searchindex.js")
+    for number in range(40):
+        assert f'"p{number}"' in search and (project.root / f"build/html/p{number}.html").is_file()

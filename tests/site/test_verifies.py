@@ -103,7 +103,7 @@ def test_link_without_target_fails_and_listed_one_works(project: Project) -> Non
     project.page("{py:class}`torch.Tensr`\n")
     result = project.build()
     assert result.code != 0
-    assert "target not found: torch.Tensr" in result.output
+    assert "no page and no inventory has the name 'torch.Tensr'" in result.output
 
 
 def test_malformed_inventory_is_an_error(project: Project) -> None:

@@ -310,7 +310,7 @@ def test_an_edited_record_is_one_clear_error(
 
 def test_a_cell_that_no_schema_allows_is_found(site: Project) -> None:
     record(site, OPERATORS)
-    with pytest.raises(evidence.EvidenceError, match="operators.cos.cells.*'fine' is not one of"):
+    with pytest.raises(evidence.EvidenceError, match="operators.cos.cells.*'fine' is not valid"):
         record(site, {**OPERATORS, "cos": operator(cell("fine"))}, "2.14.0")
 
 

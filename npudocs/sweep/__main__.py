@@ -73,10 +73,10 @@ def _number(text: str) -> int:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from npudocs.sweep import jobs, pool, records  # with torch, after a wrong word
+    from npudocs.sweep import pool, records  # with torch, after a wrong word
 
     forms = names.chosen(options.forms, list(FORMS), "form")
-    listed = jobs.shard_of(options.operators, options.dtypes, options.shard)
+    listed = pool.shard_of(options.operators, options.dtypes, options.shard)
     header = _header(options, forms)
     number, count = options.shard
     where = header["where"]
@@ -86,8 +86,13 @@ def _run(options: argparse.Namespace) -> None:
         path.unlink(missing_ok=True)
     results = pool.Results(path, header)
     began = time.monotonic()
-    evaluate = functools.partial(jobs.run, forms=forms)
-    pool.run(listed, evaluate, results, options.workers, options.limit)
+    pool.run(
+        listed,
+        functools.partial(pool.run_job, forms=forms),
+        results,
+        options.workers,
+        options.limit,
+    )
     seconds = time.monotonic() - began
     print(f"{len(listed)} jobs in {seconds:.0f} s with {options.workers} workers: {path}")
     if options.check:
@@ -132,7 +137,7 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
 
 def _code() -> str:
     """Return a digest of the sweep's own code: results of another are not mixed with these."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    files = [*sorted(Path(__file__).parent.glob("*.py")), evidence.FOLDER / "npu_functions.json"]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 

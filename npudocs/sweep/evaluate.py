@@ -42,16 +42,14 @@ class Tally:
 
     def content(self) -> dict[str, Any]:
         """Return the cell as JSON can hold it."""
-        made: dict[str, Any] = {
+        counts = {name: self.counts[name] for name in compare.STATUSES if self.counts[name]}
+        more = {"random": self.random, "fallback": sorted(self.fallback), "told": self.told}
+        return {
             "form": self.form,
-            "status": compare.worst(list(self.counts)),
-            "counts": {name: self.counts[name] for name in compare.STATUSES if self.counts[name]},
+            "status": compare.worst(list(counts)),
+            "counts": counts,
+            **{key: value for key, value in more.items() if value},
         }
-        if self.random:
-            made["random"] = True
-        if self.fallback:
-            made["fallback"] = sorted(self.fallback)
-        return made | ({"told": self.told} if self.told else {})
 
 
 def evaluate(

@@ -36,7 +36,7 @@ def check_operators(words: Sequence[str]) -> None:
     """Refuse an operator that torch's database does not have, without the seconds it takes to import it.
 
     What the installed torch_npu was swept with stands in its record; where there is none, and for
-    torch_npu's own functions, `jobs.shard_of` looks.
+    torch_npu's own functions, `pool.shard_of` looks.
 
     Raises:
         SweepError: an operator is not known.

@@ -1,4 +1,4 @@
-"""Runs jobs in processes of their own, and keeps what is done in a file.
+"""Runs jobs, each an operator in one dtype, in processes of their own, and keeps what is done in a file.
 
 A job that kills its process, or takes too long, costs itself only. A run that is stopped goes on
 where it was: each line of the file is one job, and the first line says what it is a run of.
@@ -9,20 +9,74 @@ from __future__ import annotations
 import json
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterable
+import time
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import TimeoutError as TooLong
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import torch
 from pebble import ProcessExpired, ProcessPool
 from tqdm import tqdm
 
+from npudocs.evidence.sweep_records import DTYPES
 from npudocs.evidence.writing import replace
-from npudocs.sweep import SweepError
-from npudocs.sweep.jobs import Job, start
+from npudocs.sweep import SweepError, names
+from npudocs.sweep.evaluate import evaluate
+from npudocs.sweep.fallback import StandardError
+from npudocs.sweep.variants import variants
 
 # A process is replaced after so many jobs: what an operator leaves behind does not go far.
 JOBS_A_PROCESS = 400
+
+
+class Job(NamedTuple):
+    """One operator in one dtype."""
+
+    operator: str
+    dtype: str
+
+
+def shard_of(operators: Sequence[str], dtypes: Sequence[str], shard: tuple[int, int]) -> list[Job]:
+    """Return the jobs of a shard ``(i, n)``, 1 <= i <= n; the shards of n make up all of them.
+
+    Raises:
+        SweepError: an operator or a dtype is not known.
+    """
+    dtypes = names.chosen(dtypes, DTYPES, "dtype of the sweep")
+    known = names.chosen(operators, list(variants()), "operator of the sweep")
+    listed = [
+        Job(name, dtype) for dtype in dtypes for name in known if dtype in variants()[name].dtypes
+    ]
+    number, count = shard
+    return listed[number - 1 :: count]
+
+
+_errors: Any = None
+
+
+def start() -> None:
+    """Prepare a process of the pool: the operators are small, one thread each is fastest."""
+    global _errors
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    _errors = StandardError()
+
+
+def run_job(job: Job, forms: tuple[str, ...]) -> dict[str, Any]:
+    """Evaluate a job in this process; return its cells and how long it took."""
+    accelerator = torch.accelerator.current_accelerator()
+    began = time.perf_counter()
+    found = evaluate(variants()[job.operator], job.dtype, forms, _errors, accelerator.type)
+    return found | {"seconds": round(time.perf_counter() - began, 2)}
+
+
+def read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the header of a run's file and its lines; the last one may be cut off by a kill."""
+    text = path.read_text(encoding="utf-8")
+    header, *listed = [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+    return header, listed
 
 
 class Results:
@@ -39,15 +93,12 @@ class Results:
 
     def _read(self) -> None:
         try:
-            text = self.path.read_text(encoding="utf-8")
-            # The last line of a run that was killed may be cut off.
-            lines = text[: text.rfind("\n") + 1].splitlines()
-            header, *listed = [json.loads(line) for line in lines]
+            header, listed = read(self.path)
             # A run may go on the next day: it began when it began.
-            self.header["started"] = header.get("started")
+            self.header["started"] = header["started"]
             # A job that died or hung may have had a busy machine against it: it gets another try.
             listed = [line for line in listed if all(c["form"] != "all" for c in line["cells"])]
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise SweepError(
                 f"{self.path} is no file of results ({error}): remove it, or add --fresh"
             ) from error
@@ -71,15 +122,15 @@ class Results:
 
 def run(
     listed: Iterable[Job],
-    evaluate: Callable[[Job], dict[str, Any]],
+    act: Callable[[Job], dict[str, Any]],
     results: Results,
     workers: int,
     limit: float,
 ) -> None:
-    """Evaluate what is not done yet in `workers` processes, at most `limit` seconds a job.
+    """`act` on what is not done yet in `workers` processes, at most `limit` seconds a job.
 
     Raises:
-        SweepError: `evaluate` raised an error, which is not an operator's.
+        SweepError: `act` raised an error, which is not an operator's.
     """
     left = [job for job in listed if job not in results.done]
     done = len(results.done)
@@ -91,7 +142,7 @@ def run(
     )
     progress = tqdm(total=done + len(left), initial=done, unit="job", disable=None)
     with pool, progress:
-        futures = [(job, pool.schedule(evaluate, (job,), timeout=limit)) for job in left]
+        futures = [(job, pool.schedule(act, (job,), timeout=limit)) for job in left]
         try:
             for job, future in futures:
                 results.add(job, _result(future, limit))

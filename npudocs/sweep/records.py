@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Container, Sequence
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from npudocs import evidence
 from npudocs.evidence.sweep_records import DTYPES, FORMS
-from npudocs.sweep import SweepError
+from npudocs.sweep import SweepError, pool
 from npudocs.sweep.compare import TOLERANCES
 from npudocs.sweep.variants import variants
 
@@ -23,16 +22,16 @@ def content(paths: Sequence[Path], partly: bool = False) -> dict[str, Any]:
     Raises:
         SweepError: the shards are of different runs, or one is missing or there twice.
     """
-    shards = []
+    headers, lines = [], []
     for path in paths:
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
-            shards.append([json.loads(line) for line in lines])
+            header, listed = pool.read(path)
         except (OSError, ValueError) as error:
             raise SweepError(f"{path} is not the file of a shard: {error}") from error
+        headers.append(header)
+        lines += listed
     if not partly:
-        _check_headers([header for header, *_ in shards])
-    header, lines = shards[0][0], [line for _, *listed in shards for line in listed]
+        _check_headers(headers)
     return {
         "schema": 3,
         **{key: header[key] for key in ("kind", "where", "commit", "limits")},
@@ -99,27 +98,24 @@ def differences(
         {(cell.operator, cell.form, cell.dtype): cell for cell in evidence.sweep_cells(one)}
         for one in (record, made)
     )
-    found = [
-        f"{operator} ({form}, {dtype}): was {_words(old.counts)}, is gone"
-        for (operator, form, dtype), old in before.items()
-        if (operator, form, dtype) in asked
-        and not {(operator, form, dtype), (operator, "all", dtype)} & now.keys()
-    ]
-    for (operator, form, dtype), cell in now.items():
+    found = []
+    for key in dict.fromkeys([*before, *now]):
+        (operator, form, dtype), old, new = key, before.get(key), now.get(key)
         place = f"{operator} ({form}, {dtype})"
-        old = before.get((operator, form, dtype))
-        if old is None:
-            found.append(f"{place}: is not recorded; it is {cell.status!r} now")
-        elif _outcomes(old) != _outcomes(cell):
-            said = f" ({cell.told[0]['message']})" if cell.told else ""
-            found.append(f"{place}: was {_words(old.counts)}, is {_words(cell.counts)} now{said}")
+        if new is None:
+            if key in asked and (operator, "all", dtype) not in now:
+                found.append(f"{place}: was {_words(old.counts)}, is gone")
+        elif old is None:
+            found.append(f"{place}: is not recorded; it is {new.status!r} now")
+        elif _outcomes(old) != _outcomes(new):
+            said = f" ({new.told[0]['message']})" if new.told else ""
+            found.append(f"{place}: was {_words(old.counts)}, is {_words(new.counts)} now{said}")
     return found
 
 
 def _outcomes(cell: evidence.SweepCell) -> Counter[str]:
-    found: Counter[str] = Counter()
-    for status, number in cell.counts.items():
-        found["same" if status == "cpu fallback" else status] += number
+    found = Counter(cell.counts)
+    found["same"] += found.pop("cpu fallback", 0)
     return found
 
 

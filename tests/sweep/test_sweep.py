@@ -14,11 +14,11 @@ import torch.autograd.forward_ad as fwAD
 
 from npudocs import evidence
 from npudocs.evidence.sweep_records import DTYPES, FORMS, STATUSES
-from npudocs.sweep import SweepError, __main__, jobs, pool, records
+from npudocs.sweep import SweepError, __main__, pool, records
 from npudocs.sweep.compare import judge, of_error, worst
 from npudocs.sweep.evaluate import evaluate
 from npudocs.sweep.fallback import StandardError
-from npudocs.sweep.jobs import Job
+from npudocs.sweep.pool import Job
 from npudocs.sweep.truth import call_of, check
 from npudocs.sweep.variants import Sample, Variant, variants
 
@@ -250,8 +250,8 @@ def test_shards_are_merged_whole(tmp_path: Path) -> None:
 
 
 def test_shards_make_up_the_whole() -> None:
-    parts = [jobs.shard_of((), ("float32",), (number, 3)) for number in (1, 2, 3)]
-    whole = jobs.shard_of((), ("float32",), (1, 1))
+    parts = [pool.shard_of((), ("float32",), (number, 3)) for number in (1, 2, 3)]
+    whole = pool.shard_of((), ("float32",), (1, 1))
     assert sorted(str(job) for part in parts for job in part) == sorted(map(str, whole))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
 
@@ -294,7 +294,7 @@ def test_a_near_operator_is_named_where_no_record_is(
 ) -> None:
     monkeypatch.setattr(evidence, "FOLDER", tmp_path)
     with pytest.raises(SweepError, match=r"'ad' is no operator of the sweep; near it: add"):
-        jobs.shard_of(["ad"], ("float32",), (1, 1))
+        pool.shard_of(["ad"], ("float32",), (1, 1))
 
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "x", "1"])

@@ -87,6 +87,9 @@ def main() -> None:
         shutil.rmtree(folder / "docs/gallery", ignore_errors=True)
         fresh = measure(english, folder)
         again = measure(english, folder)
+        # Anew: English pages are written again where another language comes, for the links between them.
+        shutil.rmtree(folder / "build")
+        shutil.rmtree(folder / "docs/gallery", ignore_errors=True)
         both = measure([*make, "LANGUAGES=en zh_CN"], folder)
         both_again = measure([*make, "LANGUAGES=en zh_CN"], folder)
     floor = unexecuted + executed
@@ -96,7 +99,7 @@ def main() -> None:
         ("floor: the sum of these", floor, ""),
         ("English, from nothing", fresh, f"{fresh / floor:.2f} of the floor (goal 1.25)"),
         ("English, nothing changed", again, f"{again / fresh:.2f} of fresh (goal 0.15)"),
-        ("Chinese on top, from nothing", both - again, f"{(both - again) / fresh:.2f} (goal 0.5)"),
+        ("Chinese on top, from nothing", both - fresh, f"{(both - fresh) / fresh:.2f} (goal 0.5)"),
         ("both, nothing changed", both_again, f"{both_again / fresh:.2f} of fresh English"),
     ]
     for what, seconds, ratio in rows:

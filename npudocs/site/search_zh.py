@@ -6,6 +6,7 @@ it takes the longest words that the index knows. Sphinx alone would look for a w
 
 from __future__ import annotations
 
+import functools
 import logging
 import re
 
@@ -19,6 +20,8 @@ from npudocs.site.translations import terms
 
 HERE = words.LOCALES / "zh_CN"
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
+# What jieba takes for one run of letters; of what stands between, no word comes that is long enough to be searched.
+_RUN = re.compile(r"[\u4e00-\u9fd5a-zA-Z0-9+#&._%-]+")
 
 
 class Chinese(SearchChinese):
@@ -35,9 +38,23 @@ class Chinese(SearchChinese):
         jieba.setLogLevel(logging.WARNING)
         # Not Sphinx's init, which has jieba read its own dictionary a second time.
         self.stemmer = snowballstemmer.stemmer("english")
+        self.stemmer.stemWord = functools.cache(self.stemmer.stemWord)
         for term in terms.load(HERE / terms.NAME):
             for word in (word for one in term.chinese for word in _HAN.findall(one)):
                 jieba.add_word(word)
+
+    def split(self, input: str) -> list[str]:
+        """Return what Sphinx's own does; jieba cuts each run of letters alone, and most come many times."""
+        latin = self.latin1_letters.findall(input)
+        self.latin_terms.update(latin)
+        return [word for run in _RUN.findall(input) for word in _cut(run)] + latin
+
+
+@functools.cache
+def _cut(run: str) -> list[str]:
+    import jieba
+
+    return [*jieba.cut_for_search(run)]
 
 
 def setup(app: Sphinx) -> None:

@@ -1,6 +1,6 @@
 """What a page says of an API of torch: its name exists, and its signature is the installed torch's.
 
-A translation asks nothing: its pages are those of the English site.
+A translation asks torch nothing: its pages are those of the English site.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.domains import Domain
+from sphinx.environment import BuildEnvironment
 from sphinx.ext.intersphinx import InventoryAdapter
 
 from npudocs.execute import problems
@@ -22,6 +23,8 @@ from npudocs.site import languages, parts
 
 # Of the domain "py".
 KINDS = ("function", "method", "class")
+# In the metadata of a page, which Sphinx purges with it.
+SHOWN = "npudocs_parameters"
 
 
 def resolve(name: str) -> Any:
@@ -34,41 +37,61 @@ def resolve(name: str) -> Any:
         raise LookupError(f"there is no {name}") from None
 
 
-def _same(one: str, other: str) -> bool:
-    """Compare two signatures as Python reads them, whatever their spaces and quotes."""
+def parameters(env: BuildEnvironment, name: str) -> tuple[str, ...] | None:
+    """Return the names of an API's parameters, from the page that describes it; None where no page does."""
+    found = (metadata.get(SHOWN, {}).get(name) for metadata in env.metadata.values())
+    return next((names for names in found if names is not None), None)
+
+
+def _parsed(signature: str) -> ast.stmt | None:
+    """A signature as Python reads it; None where Python cannot."""
     try:
-        return ast.dump(ast.parse(f"def f{one}: ...")) == ast.dump(ast.parse(f"def f{other}: ..."))
+        return ast.parse(f"def f{signature}: ...").body[0]
     except SyntaxError:
-        return False
+        return None
 
 
-def _problem(signature: addnodes.desc_signature) -> str:
+def _name(signature: addnodes.desc_signature) -> str:
+    return ".".join(filter(None, (signature.get("module"), signature["fullname"])))
+
+
+def _shown(signature: addnodes.desc_signature) -> str:
+    """What a page shows after the name: parameters, and what is returned."""
+    shapes = (addnodes.desc_parameterlist, addnodes.desc_returns)
+    shown = "".join(node.astext() for node in signature.children if isinstance(node, shapes))
+    # Sphinx leaves out the empty parentheses of a class.
+    return shown or ("()" if signature.parent["objtype"] == "class" else "")
+
+
+def _problem(name: str, shown: str) -> str:
     """What is wrong with a signature; empty where nothing is."""
-    name = ".".join(filter(None, (signature.get("module"), signature["fullname"])))
-    if signature.parent["objtype"] not in KINDS or not name.startswith("torch."):
-        return ""
     try:
         actual = str(inspect.signature(resolve(name)))
     except LookupError as error:
         return str(error)
     except (ValueError, TypeError):
         return ""  # Written in C: Python has no signature to compare with.
-    shapes = (addnodes.desc_parameterlist, addnodes.desc_returns)
-    shown = "".join(node.astext() for node in signature.children if isinstance(node, shapes))
-    if not shown and signature.parent["objtype"] == "class":
-        shown = "()"  # Sphinx leaves out the empty parentheses of a class.
-    if _same(shown, actual):
+    page, torch = _parsed(shown), _parsed(actual)
+    # Whatever their spaces and quotes.
+    if page and torch and ast.dump(page) == ast.dump(torch):
         return ""
     words = f"the signature of {name} is not the installed torch's"
     return f"{words}\n  page:  {shown or '(none shown)'}\n  torch: {actual}"
 
 
 def _check(app: Sphinx, doctree: nodes.document) -> None:
+    kept = app.env.metadata[app.env.docname].setdefault(SHOWN, {})
+    for signature in doctree.findall(addnodes.desc_signature):
+        name, shown = _name(signature), _shown(signature)
+        if signature.parent["objtype"] not in KINDS or not name.startswith("torch."):
+            continue
+        if parsed := _parsed(shown):
+            arguments = (node for node in ast.walk(parsed) if isinstance(node, ast.arg))
+            kept[name] = tuple(one.arg for one in arguments)
+        if not languages.translating(app) and (problem := _problem(name, shown)):
+            problems.report(app, problem, location=signature)
     if languages.translating(app):
         return
-    for signature in doctree.findall(addnodes.desc_signature):
-        if problem := _problem(signature):
-            problems.report(app, problem, location=signature)
     for part in doctree.findall(parts.evidence_part):
         if part["name"] == "support":
             try:

@@ -6,6 +6,7 @@ A project (or a test) may set ``execute_device`` in its ``conf.py`` itself; who 
 from __future__ import annotations
 
 import ctypes
+import gc
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -17,6 +18,10 @@ from npudocs.execute import isolate, problems
 from npudocs.site import rules
 
 SEED = 0
+# How often Python looks for cycles of objects, as a reader's own has it.
+LOOKS = gc.get_threshold()
+# Nodes of a page refer to each other: to look through them as often costs a fifth of a build.
+SELDOM = 50_000
 
 
 def prepare(expected: device.Device) -> None:
@@ -38,10 +43,11 @@ def prepare(expected: device.Device) -> None:
 
 
 def reset() -> None:
-    """Put back the global state of torch that pages and scripts may change, and seed it."""
+    """Put back the global state that pages and scripts may change or rely on, and seed torch."""
     import torch
     from torch.autograd import forward_ad
 
+    gc.set_threshold(*LOOKS)
     torch.set_default_dtype(torch.float32)
     torch.set_default_device(None)
     torch.set_grad_enabled(True)
@@ -94,4 +100,5 @@ def _fill_config(app: Sphinx, config: Config) -> None:
 
 
 def setup(app: Sphinx) -> None:
+    gc.set_threshold(SELDOM)
     app.connect("config-inited", _fill_config)

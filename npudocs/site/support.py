@@ -7,7 +7,7 @@ cell; a cell that is not in it is unknown, and addresses in it are relative to t
 
 from __future__ import annotations
 
-import inspect
+import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,9 +19,8 @@ from sphinx.environment import BuildEnvironment
 from npudocs import evidence
 from npudocs.evidence import Claim, Contradiction, Evidence, Mark, short
 from npudocs.evidence.task import ITEMS
-from npudocs.site import cells, languages, parts
+from npudocs.site import cells, languages, parts, signatures
 from npudocs.site.parts import Page
-from npudocs.site.signatures import resolve
 from npudocs.site.words import say
 
 # Of a version and a product.
@@ -120,7 +119,8 @@ def quotes(claims: list[Claim]) -> list[dict[str, Any]]:
 def contradicting(page: Page) -> dict[str, Any]:
     """Contradictions; the same disagreement in several versions is one group."""
     groups: dict[tuple[str, ...], list[tuple[Claim, list[Side]]]] = {}
-    for found in evidence.contradictions(page.evidence, _parameters):
+    parameters = functools.partial(signatures.parameters, page.app.env)
+    for found in evidence.contradictions(page.evidence, parameters):
         sides = _sides(found)
         key = (found.claim.api, found.about, *(side.words for side in sides))
         groups.setdefault(key, []).append((found.claim, sides))
@@ -138,13 +138,6 @@ def contradicting(page: Page) -> dict[str, Any]:
 
 def _where(claims: list[Claim]) -> str:
     return cells.spread((claim.version, claim.product) for claim in claims)
-
-
-def _parameters(api: str) -> tuple[str, ...] | None:
-    try:
-        return tuple(inspect.signature(resolve(api)).parameters)
-    except (LookupError, TypeError, ValueError):
-        return None
 
 
 def _sides(found: Contradiction) -> list[Side]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
-from evidencefiles import claims, entry, record
+from evidencefiles import API, claims, entry, record
 from tinyproject import Project
 
 from npudocs import evidence
+
+SIGNATURE = "(tensor, tangent, *, level=None)"
 
 
 def test_contradictions_are_found_in_the_claims(project: Project) -> None:
@@ -23,8 +25,13 @@ def test_contradictions_are_found_in_the_claims(project: Project) -> None:
     text = [re.sub(r"<[^>]+>|\s+", " ", row) for row in rows]
     assert "dtypes; 2.13.0 on A2" in text[0] and "float16, float32" in text[0]
     assert "support; 2.13.0 on 950DT" in text[1] and "✘" in text[1] and "✔" in text[1]
-    assert "parameter name" in text[2] and "tensor" in text[2] and "tangent" in text[2]
-    assert len(text) == 3
+    assert len(text) == 2
+    # The page of the API has its parameters.
+    project.page(f"```{{contradictions}}\n```\n\n```{{py:function}} {API}{SIGNATURE}\n```\n")
+    assert project.build().code == 0
+    rows = re.findall(r"<tr.*?</tr>", project.read("html/page.html"), re.S)[1:]
+    assert "parameter name" in rows[2] and "tensor" in rows[2] and "tangent" in rows[2]
+    assert len(rows) == 3
 
 
 def test_claim_that_a_chip_did_not_confirm(project: Project) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from npudocs import evidence
 from npudocs.upstream import gaps, patch, report
-from npudocs.upstream.page import PageError
+from npudocs.upstream.house import PageError
 
 BUILD = evidence.ROOT / "build" / "upstream"
 HEAD = ("version", "API", "product", "mark", "why")

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from npudocs import evidence
-from npudocs.upstream import page
+from npudocs.upstream import house
 
 NAMES = evidence.FOLDER / "native_names.json"
 _LINK = re.compile(
@@ -39,14 +39,14 @@ def collect(checkout: Path) -> list[Gap]:
     data = json.loads(NAMES.read_text(encoding="utf-8"))
     found = []
     for native in data["pages"]:
-        for version, path in page.find(checkout, native["file"]):
+        for version, path in house.find(checkout, native["file"]):
             if public := known(data["versions"], native["names"], version):
                 linked = {
-                    match[2] or match[1] for match in _LINK.finditer(page.load(checkout, path))
+                    match[2] or match[1] for match in _LINK.finditer(house.load(checkout, path))
                 }
                 if not linked:
                     expected = "expected entries with a line '**原生文档**：[...](...)'"
-                    raise page.PageError(f"{path}: {expected}")
+                    raise house.PageError(f"{path}: {expected}")
                 missing = [name for name in public if name not in linked]
                 found.append(Gap(native["module"], version, public, missing))
     return found
@@ -54,7 +54,7 @@ def collect(checkout: Path) -> list[Gap]:
 
 def known(versions: list[str], names: list[dict[str, str]], version: str) -> list[str]:
     """Return the public names of a version; none where they were not collected for it."""
-    release = page.release(version)
+    release = house.release(version)
     if release not in versions:
         return []
     place = versions.index(release)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from npudocs.evidence import Claim, Record
-from npudocs.upstream import house, page
-from npudocs.upstream.page import Published, PublishedPage
-from npudocs.upstream.rule import APIS, Api, Support, decide
+from npudocs.upstream import house
+from npudocs.upstream.house import PublishedPage
+from npudocs.upstream.rule import APIS, BY_NAME, Support, decide
 
 FILE = "torch-autograd.md"
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -38,9 +38,9 @@ def plan(checkout: Path, records: Sequence[Record], claims: Sequence[Claim]) -> 
         PageError: a page has not the house format.
     """
     changes = []
-    for version, path in page.find(checkout, FILE):
-        text = page.load(checkout, path)
-        parsed = page.read(path, version, text)
+    for version, path in house.find(checkout, FILE):
+        text = house.load(checkout, path)
+        parsed = house.read(path, version, text)
         decisions = _decisions(parsed, records, claims)
         changes.append(PageChange(path, version, text, _rewrite(parsed, decisions), decisions))
     return changes
@@ -56,21 +56,19 @@ def _decisions(
         published = parsed.entries.get(api.name)
         for product in house.TERMS:
             cell = published.cells[product] if published else None
-            decision = decide(api, parsed.version, product, cell, records, said)
-            found[api.name, product] = decision
+            found[api.name, product] = decide(api, parsed.version, product, cell, records, said)
     return found
 
 
 def _said(parsed: PublishedPage) -> Iterator[Claim]:
     """Yield the claims of the page at hand: it may have moved on since the recorded ones were read."""
     source = {"title": f"page of {parsed.version}", "kind": "published page", "where": parsed.path}
-    for api in APIS:
-        published = parsed.entries.get(api.name)
-        for product, cell in (published.cells if published else {}).items():
+    for name, published in parsed.entries.items():
+        for product, cell in published.cells.items():
             says = "supported" if cell.supported else "not supported"
             dtypes = (cell.dtypes or ()) if cell.supported else ()
-            words = house.row(product, cell.supported)
-            yield Claim(api.full, parsed.version, product, says, dtypes, (), words, source)
+            words, api = house.row(product, cell.supported), BY_NAME[name].full
+            yield Claim(api, parsed.version, product, says, dtypes, (), words, source)
 
 
 def _key(claim: Claim) -> tuple[str, str, str, str, frozenset[str]]:
@@ -86,31 +84,26 @@ def _rewrite(parsed: PublishedPage, decisions: dict[tuple[str, str], Support]) -
     for place in reversed(range(len(APIS))):
         api = APIS[place]
         cells = {product: decisions[api.name, product] for product in house.TERMS}
-        published = parsed.entries.get(api.name)
-        if published:
-            changed = _corrected(api, published, cells)
-        else:
-            before = [parsed.entries[a.name] for a in APIS[:place] if a.name in parsed.entries]
-            index = (before[-1].last if before else parsed.section) + 1
-            added = ["", *house.entry(api, page.release(parsed.version), cells)]
-            changed = [(index, index, added)]
-        for start, stop, new in changed:
-            lines[start:stop] = [line + end for line in new]
+        for where, new in _changes(parsed, place, cells):
+            lines[where] = [line + end for line in new]
     return "\n".join(lines).removesuffix(end)
 
 
-def _corrected(
-    api: Api, published: Published, cells: dict[str, Support]
-) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the lines of an entry to replace, the last first, and what by."""
+def _changes(
+    parsed: PublishedPage, place: int, cells: dict[str, Support]
+) -> Iterator[tuple[slice, list[str]]]:
+    """Yield the lines to replace for an API of `APIS`, the last first, and what by."""
+    api = APIS[place]
+    published = parsed.entries.get(api.name)
+    if not published:
+        before = [parsed.entries[a.name] for a in APIS[:place] if a.name in parsed.entries]
+        index = (before[-1].last if before else parsed.section) + 1
+        yield slice(index, index), ["", *house.entry(api, house.release(parsed.version), cells)]
+        return
     wanted = house.limits(api, cells)
-    # After the table, where there is no limit yet.
-    start, stop = published.limit or (max(published.rows.values()) + 1,) * 2
     if wanted and house.read_limits(wanted) != published.limits:
-        yield start, stop, wanted if published.limit else ["", *wanted]
-    for product, index in published.rows.items():
-        if cells[product].supported != published.cells[product].supported:
-            yield index, index + 1, [house.row(product, cells[product].supported)]
+        yield published.limit, wanted if published.limits else ["", *wanted]
+    yield published.table, house.rows(cells)
 
 
 def diff(changes: Sequence[PageChange]) -> str:

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from upstream_samples import PAGE, VERSION, claim, entry, record
 
-from npudocs.upstream import gaps, house, page, patch, report
+from npudocs.upstream import gaps, house, patch, report
 from npudocs.upstream.__main__ import main
 from npudocs.upstream.rule import APIS, BY_NAME, MODULE, Support
 
-PATH = f"{page.PAGES}/pytorch_2-11-0/torch-autograd.md"
+PATH = f"{house.PAGES}/pytorch_2-11-0/torch-autograd.md"
 ORDER = [api.name for api in APIS]
 
 
@@ -113,12 +113,12 @@ def test_a_second_run_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_the_order_of_the_native_page(tmp_path: Path) -> None:
     write(tmp_path, VARIANTS["plain"])
     (change,) = patch.plan(tmp_path, [], [])
-    assert list(page.read(change.path, change.version, change.after).entries) == ORDER
+    assert list(house.read(change.path, change.version, change.after).entries) == ORDER
     # Whichever entries are there already.
     text = "\n\n".join([house.SECTION, published("unpack_dual"), published("exit_dual_level")])
     write(tmp_path, text.encode())
     (change,) = patch.plan(tmp_path, [], [])
-    assert list(page.read(change.path, change.version, change.after).entries) == ORDER
+    assert list(house.read(change.path, change.version, change.after).entries) == ORDER
 
 
 def test_an_entry_in_the_house_format() -> None:
@@ -160,7 +160,7 @@ def test_products_with_different_dtypes_have_their_own_lines(tmp_path: Path) -> 
 def test_a_chip_changes_the_mark_of_an_entry(tmp_path: Path) -> None:
     write(tmp_path, VARIANTS["plain"])
     (change,) = patch.plan(tmp_path, [record(entry("dual_level", "failed"))], [])
-    parsed = page.read(change.path, change.version, change.after)
+    parsed = house.read(change.path, change.version, change.after)
     assert [cell.supported for cell in parsed.entries["dual_level"].cells.values()] == [
         False,
         True,

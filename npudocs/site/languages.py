@@ -40,9 +40,9 @@ def translating(app: Sphinx) -> bool:
     return app.config.language != words.ENGLISH
 
 
-def root(app: Sphinx) -> str:
-    """The way from the top of what is built to the top of the site, where the data files are."""
-    return "../" if translating(app) else ""
+def way_up(language: str, uri: str) -> str:
+    """The relative address of the top of the site, where the data files are, from a page at `uri` of a language."""
+    return "../" * (FOLDERS.get(language, "") + uri).count("/")
 
 
 def _load(app: Sphinx, config: Config) -> None:

@@ -53,12 +53,6 @@ def _source(app: Sphinx, docname: str) -> str:
     return gallery.name_of(app, script or Path(app.env.doc2path(docname)))
 
 
-def other_language(here: str, there: str, uri: str) -> str:
-    """Return the relative address of a page in another language; `uri` is its address in the site."""
-    up = uri.count("/") + languages.FOLDERS[here].count("/")
-    return f"{'../' * up}{languages.FOLDERS[there]}{uri}"
-
-
 def _configure(app: Sphinx, config: Config) -> None:
     config.templates_path = [*config.templates_path, str(TEMPLATES)]
     folder = languages.FOLDERS.get(config.language, "")
@@ -78,10 +72,10 @@ def _context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     context["npudocs_edit"] = edit_address(app, pagename)
-    context["npudocs_page"] = app.builder.get_target_uri(pagename)
     context["say"] = say
     context["npudocs_languages"] = []
-    here = app.config.language
+    here, uri = app.config.language, app.builder.get_target_uri(pagename)
+    context["npudocs_page"] = uri
     for there in app.config.npudocs_languages:
         tag = there.replace("_", "-")
         if pagename == app.config.notfound_pagename:
@@ -89,7 +83,7 @@ def _context(
             prefix = app.config.notfound_urls_prefix.removesuffix(languages.FOLDERS[here])
             href = f"{prefix}{languages.FOLDERS[there]}"
         else:
-            href = other_language(here, there, app.builder.get_target_uri(pagename))
+            href = f"{languages.way_up(here, uri)}{languages.FOLDERS[there]}{uri}"
             link = f'<link rel="alternate" hreflang="{tag}" href="{href}" />\n'
             context["metatags"] = context.get("metatags", "") + link
         if there != here:

@@ -28,7 +28,7 @@ from npudocs.execute import scripts
 from npudocs.site import cells, languages
 from npudocs.site.operators import data
 from npudocs.site.operators.data import Sweeps
-from npudocs.site.words import say, say_number
+from npudocs.site.words import pairs, say, say_number
 
 TEMPLATES = Path(__file__).with_name("templates") / "parts"
 Context = Callable[..., Mapping[str, Any]]
@@ -82,8 +82,8 @@ class Page:
 
     def file(self, name: str) -> str:
         """The address of a file at the top of the site, where the data are, seen from here."""
-        up = "../" * self.app.builder.get_target_uri(self.docname).count("/")
-        return f"{languages.root(self.app)}{up}{name}"
+        here = self.app.builder.get_target_uri(self.docname)
+        return f"{languages.way_up(self.app.config.language, here)}{name}"
 
 
 def code(words: str) -> Markup:
@@ -101,7 +101,7 @@ def _templates() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"say": say, "say_number": say_number, "slug": cells.slug, "short": short}
+    made.globals |= {one.__name__: one for one in (say, say_number, pairs, cells.slug, short)}
     made.globals |= {name: value for name, value in vars(cells).items() if name.isupper()}
     made.filters |= {"code": code, "counts": cells.counts_words}
     return made

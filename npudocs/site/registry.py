@@ -10,13 +10,14 @@ from sphinx.application import Sphinx
 from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.site import (
     checks,
+    data_files,
     deviations,
     parts,
     support,
     upstream_tests,
     verifies,
 )
-from npudocs.site.operators import files, pages, table
+from npudocs.site.operators import pages, table
 
 PARTS = {
     "checks": checks.checks,
@@ -32,7 +33,7 @@ PARTS = {
     "operator-changes": table.changes,
     "operator-counts": table.counts,
     "operator-cpu": table.cpu,
-    "operator-files": lambda page: {"columns": files.COLUMNS},
+    "operator-files": lambda page: {"columns": data_files.COLUMNS},
     "operator-limits": lambda page: {},
     "operator-page": pages.operator_page,
     "operator-statuses": lambda page: {"statuses": STATUSES, "forms": FORMS},

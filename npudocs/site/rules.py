@@ -30,17 +30,22 @@ unlabeled: list[str] = []
 def broken(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield the line and the words of each rule that the code of a script breaks."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assert) and not _depends(node.test):
-            yield node.lineno, "this assertion cannot fail: compare with a second source"
-        hides = isinstance(node, ast.ExceptHandler) and _hides(node)
-        if hides or (isinstance(node, ast.Call) and _suppresses(node)):
-            yield node.lineno, "this handler hides a failure: let the error be seen"
-        for name in _imported(node):
+        imported: list[str] = []
+        match node:
+            case ast.Assert(test=test) if not _depends(test):
+                yield node.lineno, "this assertion cannot fail: compare with a second source"
+            case ast.ExceptHandler() | ast.Call() if _hides(node):
+                yield node.lineno, "this handler hides a failure: let the error be seen"
+            case ast.Import(names=names):
+                imported = [alias.name for alias in names]
+            case ast.ImportFrom(module=module):
+                imported = [module or ""]
+            case ast.Constant(value=value) if str(value).partition(":")[0] in ("npu", "cuda"):
+                words = "take the device from torch.accelerator.current_accelerator()"
+                yield node.lineno, f"{value!r} names a device: {words}"
+        for name in imported:
             if name.partition(".")[0] in FOREIGN:
                 yield node.lineno, f"a reader has no {name}: write what the script needs here"
-        if isinstance(node, ast.Constant) and str(node.value).partition(":")[0] in ("npu", "cuda"):
-            words = "take the device from torch.accelerator.current_accelerator()"
-            yield node.lineno, f"{node.value!r} names a device: {words}"
 
 
 def _depends(test: ast.expr) -> bool:
@@ -64,25 +69,19 @@ def _names(node: ast.expr) -> bool:
     return any(isinstance(one, ast.Name | ast.Call) for one in ast.walk(node))
 
 
-def _hides(handler: ast.ExceptHandler) -> bool:
-    kinds = (
-        [n.id for n in ast.walk(handler.type) if isinstance(n, ast.Name)] if handler.type else []
-    )
-    again = any(isinstance(node, ast.Raise) for node in ast.walk(handler))
-    return not again and (not kinds or any(kind in HIDING for kind in kinds))
-
-
-def _suppresses(call: ast.Call) -> bool:
-    """Whether a call is of `contextlib.suppress`, with an error that an assertion may raise."""
-    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    kinds = [n.id for argument in call.args for n in ast.walk(argument) if isinstance(n, ast.Name)]
-    return name == "suppress" and any(kind in HIDING for kind in kinds)
-
-
-def _imported(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    return [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+def _hides(node: ast.ExceptHandler | ast.Call) -> bool:
+    """Whether a handler, or a call of `contextlib.suppress`, catches an error that an assertion may raise."""
+    if isinstance(node, ast.Call):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        parts = node.args if name == "suppress" else []
+    elif any(isinstance(one, ast.Raise) for one in ast.walk(node)):
+        return False
+    elif node.type is None:
+        return True
+    else:
+        parts = [node.type]
+    names = (one for part in parts for one in ast.walk(part))
+    return any(isinstance(one, ast.Name) and one.id in HIDING for one in names)
 
 
 def called(tree: ast.Module) -> set[str]:

@@ -24,7 +24,7 @@ from npudocs.site import languages, parts
 # Of the domain "py".
 KINDS = ("function", "method", "class")
 # In the metadata of a page, which Sphinx purges with it.
-SHOWN = "npudocs_parameters"
+PARAMETERS = "npudocs_parameters"
 
 
 def resolve(name: str) -> Any:
@@ -39,60 +39,49 @@ def resolve(name: str) -> Any:
 
 def parameters(env: BuildEnvironment, name: str) -> tuple[str, ...] | None:
     """Return the names of an API's parameters, from the page that describes it; None where no page does."""
-    found = (metadata.get(SHOWN, {}).get(name) for metadata in env.metadata.values())
+    found = (metadata.get(PARAMETERS, {}).get(name) for metadata in env.metadata.values())
     return next((names for names in found if names is not None), None)
 
 
-def _parsed(signature: str) -> ast.stmt | None:
-    """A signature as Python reads it; None where Python cannot."""
+def _same(one: str, other: str) -> bool:
+    """Compare two signatures as Python reads them, whatever their spaces and quotes."""
     try:
-        return ast.parse(f"def f{signature}: ...").body[0]
+        return ast.dump(ast.parse(f"def f{one}: ...")) == ast.dump(ast.parse(f"def f{other}: ..."))
     except SyntaxError:
-        return None
+        return False
 
 
-def _name(signature: addnodes.desc_signature) -> str:
-    return ".".join(filter(None, (signature.get("module"), signature["fullname"])))
-
-
-def _shown(signature: addnodes.desc_signature) -> str:
-    """What a page shows after the name: parameters, and what is returned."""
-    shapes = (addnodes.desc_parameterlist, addnodes.desc_returns)
-    shown = "".join(node.astext() for node in signature.children if isinstance(node, shapes))
-    # Sphinx leaves out the empty parentheses of a class.
-    return shown or ("()" if signature.parent["objtype"] == "class" else "")
-
-
-def _problem(name: str, shown: str) -> str:
+def _problem(signature: addnodes.desc_signature, name: str) -> str:
     """What is wrong with a signature; empty where nothing is."""
+    if signature.parent["objtype"] not in KINDS or not name.startswith("torch."):
+        return ""
     try:
         actual = str(inspect.signature(resolve(name)))
     except LookupError as error:
         return str(error)
     except (ValueError, TypeError):
         return ""  # Written in C: Python has no signature to compare with.
-    page, torch = _parsed(shown), _parsed(actual)
-    # Whatever their spaces and quotes.
-    if page and torch and ast.dump(page) == ast.dump(torch):
+    shapes = (addnodes.desc_parameterlist, addnodes.desc_returns)
+    shown = "".join(node.astext() for node in signature.children if isinstance(node, shapes))
+    if not shown and signature.parent["objtype"] == "class":
+        shown = "()"  # Sphinx leaves out the empty parentheses of a class.
+    if _same(shown, actual):
         return ""
     words = f"the signature of {name} is not the installed torch's"
     return f"{words}\n  page:  {shown or '(none shown)'}\n  torch: {actual}"
 
 
 def _check(app: Sphinx, doctree: nodes.document) -> None:
-    kept = app.env.metadata[app.env.docname].setdefault(SHOWN, {})
+    kept = app.env.metadata[app.env.docname].setdefault(PARAMETERS, {})
+    translated = languages.translating(app)
     for signature in doctree.findall(addnodes.desc_signature):
-        name, shown = _name(signature), _shown(signature)
-        if signature.parent["objtype"] not in KINDS or not name.startswith("torch."):
-            continue
-        if parsed := _parsed(shown):
-            arguments = (node for node in ast.walk(parsed) if isinstance(node, ast.arg))
-            kept[name] = tuple(one.arg for one in arguments)
-        if not languages.translating(app) and (problem := _problem(name, shown)):
+        name = ".".join(filter(None, (signature.get("module"), signature.get("fullname"))))
+        listed = signature.findall(addnodes.desc_parameter)
+        named = filter(None, (one.next_node(addnodes.desc_sig_name) for one in listed))
+        kept[name] = tuple(one.astext() for one in named)
+        if problem := "" if translated else _problem(signature, name):
             problems.report(app, problem, location=signature)
-    if languages.translating(app):
-        return
-    for part in doctree.findall(parts.evidence_part):
+    for part in () if translated else doctree.findall(parts.evidence_part):
         if part["name"] == "support":
             try:
                 resolve(*part["arguments"])

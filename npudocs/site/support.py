@@ -8,9 +8,8 @@ cell; a cell that is not in it is unknown, and addresses in it are relative to t
 from __future__ import annotations
 
 import functools
-import json
+import itertools
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from sphinx.application import Sphinx
@@ -19,7 +18,7 @@ from sphinx.environment import BuildEnvironment
 from npudocs import evidence
 from npudocs.evidence import Claim, Contradiction, Evidence, Mark, short
 from npudocs.evidence.task import ITEMS
-from npudocs.site import cells, languages, parts, signatures
+from npudocs.site import cells, parts, signatures
 from npudocs.site.parts import Page
 from npudocs.site.words import say
 
@@ -170,16 +169,6 @@ def content(app: Sphinx) -> dict[str, Any]:
     found, listed = cells.of(app), homes(app.env)
     dtypes = found.dtypes([*listed])
     address = app.builder.get_target_uri
-    apis = []
-    for api, page in listed.items():
-        columns = _columns(_rows(found, _by_dtype(found, api, dtypes)))
-        known = [
-            cell | {"dtype": dtype}
-            for dtype, column in zip(dtypes, columns, strict=True)
-            for cell in column
-        ]
-        apis.append({"api": api, "page": address(page), "cells": known})
-    columns = _columns(_rows(found, _by_item(found)))
     fields = ("name", "kind", "version", "started", "commit", "where")
     return {
         "schema": 1,
@@ -190,48 +179,44 @@ def content(app: Sphinx) -> dict[str, Any]:
             | {"page": f"{address(cells.CHECKS)}#{cells.slug('record', record.name)}"}
             for record in found.current
         ],
-        "apis": apis,
+        "apis": [
+            {
+                "api": api,
+                "page": address(page),
+                "cells": [
+                    cell | {"dtype": dtype}
+                    for dtype, ask in zip(
+                        dtypes, _by_dtype(found, api, dtypes).values(), strict=True
+                    )
+                    for cell in _known(found, ask)
+                ],
+            }
+            for api, page in listed.items()
+        ],
         "items": [
-            {"item": int(item), **words, "cells": column}
-            for (item, words), column in zip(ITEMS.items(), columns, strict=True)
+            {"item": int(item), **ITEMS[item], "cells": [*_known(found, ask)]}
+            for item, ask in zip(ITEMS, _by_item(found).values(), strict=True)
         ],
     }
 
 
-def _columns(rows: Iterator[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The cells of each column; those that are unknown are left out."""
-    drawn = [[_cell(row, cell) for cell in row["cells"]] for row in rows]
-    return [[cell for cell in column if cell] for column in zip(*drawn, strict=True)]
-
-
-def _cell(row: dict[str, Any], cell: dict[str, Any]) -> dict[str, Any] | None:
-    if not cell["marks"] and not cell["claims"]:
-        return None
-    records = [
-        {
-            "record": mark.record.name,
-            "kind": mark.record.kind,
-            "outcome": mark.verdict,
-            "counts": mark.counts,
-            "stale": mark.stale,
-        }
-        for mark in cell["marks"]
-    ]
-    said = [
-        {"says": claim.says, "words": claim.words, "source": claim.source["title"]}
-        for claim in cell["claims"]
-    ]
-    place = {"version": row["version"], "product": row["product"]}
-    return place | {"records": records, "claims": said}
-
-
-def _write(app: Sphinx, exception: Exception | None) -> None:
-    if not exception and app.builder.format == "html" and not languages.translating(app):
-        path = Path(app.outdir) / "data" / "support.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(content(app), ensure_ascii=False, separators=(",", ":"))
-        path.write_text(f"{text}\n", encoding="utf-8")
-
-
-def setup(app: Sphinx) -> None:
-    app.connect("build-finished", _write)
+def _known(found: Evidence, ask: Ask) -> Iterator[dict[str, Any]]:
+    """The cells of a column, without those that are unknown."""
+    for version, product in itertools.product(found.versions, evidence.PRODUCTS):
+        marks, claims = ask(version, product)
+        records = [
+            {
+                "record": mark.record.name,
+                "kind": mark.record.kind,
+                "outcome": mark.verdict,
+                "counts": mark.counts,
+                "stale": mark.stale,
+            }
+            for mark in marks
+        ]
+        said = [
+            {"says": claim.says, "words": claim.words, "source": claim.source["title"]}
+            for claim in claims
+        ]
+        if records or said:
+            yield {"version": version, "product": product, "records": records, "claims": said}

@@ -30,7 +30,6 @@ from npudocs.site.words import say
 
 # In the metadata of a page, which Sphinx purges with it.
 CLAIM = "npudocs_verifies"
-# A statement, or a call of a function that is named like one.
 
 
 def about(app: Sphinx, docname: str) -> dict[str, list[Any]]:
@@ -56,16 +55,16 @@ class Verifies(SphinxDirective):
             [word.strip() for word in self.options.get(name, "").split(",") if word.strip()]
             for name in ("apis", "items")
         )
-        if not apis:
-            self._problem("verifies needs the option :apis:", "verifies::")
+        wrong = [] if apis else ["it needs the option :apis:"]
         for api in [] if languages.translating(self.env.app) else apis:
             try:
                 resolve(api)
             except LookupError as error:
-                self._problem(f"verifies: {error}", api)
-        for item in {*items} - {*ITEMS}:
-            message = f"verifies: no test item {item}; there are 1 to {len(ITEMS)}"
-            self._problem(message, ":items:")
+                wrong.append(str(error))
+        known = f"there are 1 to {len(ITEMS)}"
+        wrong += [f"no test item {item}; {known}" for item in items if item not in ITEMS]
+        for words in wrong:
+            problems.report(self.env.app, f"verifies: {words}", self.get_location())
         items = [item for item in items if item in ITEMS]
         self.env.metadata[self.env.docname][CLAIM] = {"apis": apis, "items": items}
         return [self._box(apis, items)]
@@ -92,16 +91,6 @@ class Verifies(SphinxDirective):
         entries += nodes.list_item("", uses)
         title = nodes.title(text=say("This example verifies"), translatable=False)
         return nodes.admonition("", title, entries, classes=["npudocs-verifies"])
-
-    def _problem(self, message: str, needle: str) -> None:
-        """Report at the place in the script, not in the page made from it."""
-        place = self.get_location()
-        if script := gallery.script_of(self.env.app, self.env.docname):
-            lines = script.read_text(encoding="utf-8").splitlines()
-            start = next((n for n, line in enumerate(lines) if "verifies::" in line), 0)
-            line = next((n for n in range(start, len(lines)) if needle in lines[n]), start)
-            place = f"{gallery.name_of(self.env.app, script)}:{line + 1}"
-        problems.report(self.env.app, message, place)
 
 
 def item_table(page: Page) -> dict[str, Any]:

@@ -10,6 +10,7 @@ into the catalog ``npudocs`` of ``locales/``. In English a message is what stand
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from babel.messages.pofile import read_po
@@ -53,3 +54,8 @@ def say(message: str) -> str:
 def say_number(one: str, many: str, number: int) -> str:
     """The message for this number of things."""
     return say(one if number == 1 else many)
+
+
+def pairs(messages: Iterable[str]) -> list[tuple[str, str]]:
+    """The messages, each with its words in the language of the site."""
+    return [(message, say(message)) for message in messages]

@@ -18,7 +18,8 @@ from tinyproject import Project
 from npudocs import evidence
 from npudocs.evidence import sweep_records
 from npudocs.evidence.sweep_records import STATUSES
-from npudocs.site.operators import data, files
+from npudocs.site import data_files as files
+from npudocs.site.operators import data
 from npudocs.site.operators.data import Sweep
 
 PARTS = ("counts", "table", "statuses", "files", "limits", "changes", "cpu")

@@ -9,7 +9,7 @@ import pytest
 from test_operator_table import OPERATORS, record
 from tinyproject import Project
 
-from npudocs.site import looks
+from npudocs.site import languages
 
 THEME = """
 html_theme = "pydata_sphinx_theme"
@@ -37,10 +37,10 @@ def configure(site: Project, text: str) -> None:
 
 
 def test_a_page_links_to_itself_in_the_other_language() -> None:
-    assert looks.other_language("en", "zh_CN", "index.html") == "zh/index.html"
-    assert looks.other_language("en", "zh_CN", "api/one.html") == "../zh/api/one.html"
-    assert looks.other_language("zh_CN", "en", "api/one.html") == "../../api/one.html"
-    assert looks.other_language("zh_CN", "zh_CN", "api/one.html") == "../../zh/api/one.html"
+    assert languages.way_up("en", "index.html") == ""
+    assert languages.way_up("en", "api/one.html") == "../"
+    assert languages.way_up("zh_CN", "index.html") == "../"
+    assert languages.way_up("zh_CN", "api/one.html") == "../../"
 
 
 def test_without_addresses_nothing_leads_nowhere(site: Project) -> None:

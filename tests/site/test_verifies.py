@@ -21,11 +21,11 @@ def test_claims_are_shown_and_kept_with_the_results(project: Project) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "place"),
     [
-        (":items: 1", ":items: 9", "one.py:9: ERROR: verifies: no test item 9"),
-        ("torch.Tensor", "torch.Tensr", "one.py:8: ERROR: verifies: there is no torch.Tensr"),
-        ("torch.Tensor", "numpy.ndarray", "one.py:8: ERROR: verifies: numpy.ndarray is not a name"),
+        (":items: 1", ":items: 9", "one.py:7: ERROR: verifies: no test item 9"),
+        ("torch.Tensor", "torch.Tensr", "one.py:7: ERROR: verifies: there is no torch.Tensr"),
+        ("torch.Tensor", "numpy.ndarray", "one.py:7: ERROR: verifies: numpy.ndarray is not a name"),
         (".. verifies::", ".. note::", "one.py:1: ERROR: this script has no `.. verifies::`"),
-        ("   :apis: torch.Tensor\n", "", "one.py:7: ERROR: verifies needs the option :apis:"),
+        ("   :apis: torch.Tensor\n", "", "one.py:7: ERROR: verifies: it needs the option :apis:"),
     ],
 )
 def test_wrong_claim_names_the_script(project: Project, old: str, new: str, place: str) -> None:

@@ -72,7 +72,6 @@ def operators(page: Page) -> dict[str, Any]:
         "products": [product for product in evidence.PRODUCTS if product in swept],
         "kinds": {one.kind: say(cells.KINDS[one.kind]) for one in sweeps.all},
         "words": _words(page.app),
-        "pairs": lambda values: [(value, say(value)) for value in values],
     }
 
 

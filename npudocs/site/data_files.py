@@ -1,12 +1,14 @@
-"""The data of the operator pages as files: ``data/operators.json`` with its schema, ``.csv``, and ``.js``.
+"""What programs read, in the folder ``data``: ``support.json``, and ``operators.json``, ``.csv`` and ``.js``.
 
-The ``.js`` file has what the table shows in another version, product or dtype. It is a script, since a page
-that is opened from a folder may not read JSON.
+The ``.js`` file has what the table of operators shows in another version, product or dtype. It is a script, since a
+page that is opened from a folder may not read JSON.
 """
 
 from __future__ import annotations
 
 import csv
+import functools
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +17,11 @@ from typing import Any
 from sphinx.application import Sphinx
 
 from npudocs.evidence.sweep_records import FORMS, STATUSES
-from npudocs.site import languages
+from npudocs.site import languages, support
 from npudocs.site.operators import data
 from npudocs.site.operators.data import Sweeps
 
-VIEWS = "operators.js"
+FILES = ("support.json", "operators.json", "operators.csv", "operators.js")
 COLUMNS = (
     "operator", "family", "form", "dtype", "torch_npu", "product", "kind",
     "status", "samples", "fallback", "message", "call",
@@ -29,7 +31,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def content(sweeps: Sweeps) -> dict[str, Any]:
-    """All that the pages show; cells that several records share stand there once."""
+    """All that the pages of operators show; cells that several records share stand there once."""
     names = ("kind", "where", "commit", "started", "dtypes", "limits", "tolerances", "digest")
     return {
         "schema": 1,
@@ -86,24 +88,29 @@ def views(sweeps: Sweeps) -> dict[str, Any]:
     }
 
 
+def texts(app: Sphinx) -> Iterator[str]:
+    """The content of each of `FILES`; those of operators are not there where nothing was swept."""
+    dump = functools.partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+    yield f"{dump(support.content(app))}\n"
+    sweeps = data.of(app)
+    if sweeps.all:
+        yield dump(content(sweeps))
+        table = io.StringIO()
+        csv.writer(table).writerows([COLUMNS, *rows(sweeps)])
+        yield table.getvalue()
+        yield f"window.npudocsOperators = {dump(views(sweeps))};\n"
+
+
 def _write(app: Sphinx, exception: Exception | None) -> None:
     if exception or app.builder.format != "html" or languages.translating(app):
         return
     folder = Path(app.outdir) / "data"
-    for ending in ("json", "js", "csv"):
-        (folder / f"operators.{ending}").unlink(missing_ok=True)
-    sweeps = data.of(app)
-    if not sweeps.all:
-        return
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(content(sweeps), ensure_ascii=False, separators=(",", ":"))
-    (folder / "operators.json").write_text(text, encoding="utf-8")
-    text = json.dumps(views(sweeps), separators=(",", ":"))
-    (folder / VIEWS).write_text(f"window.npudocsOperators = {text};\n", encoding="utf-8")
-    with (folder / "operators.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows(rows(sweeps))
+    made = dict(zip(FILES, texts(app), strict=False))
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
+        if name in made:
+            (folder / name).write_text(made[name], encoding="utf-8", newline="")
 
 
 def setup(app: Sphinx) -> None:

@@ -17,7 +17,9 @@ import re
 from html import escape
 
 from docutils import nodes
+from myst_parser.config.main import MdParserConfig
 from myst_parser.mdit_to_docutils import base
+from myst_parser.parsers import sphinx_
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -63,8 +65,10 @@ def _check(app: Sphinx) -> None:
     if not translating(app):
         return
     device = app.config.execute_device
-    # MyST asks docutils for the same settings at each text that is translated.
+    # MyST asks docutils for the same settings, and makes the same parser, at each text that is translated.
     base.get_default_settings = functools.cache(base.get_default_settings)
+    MdParserConfig.__hash__ = object.__hash__
+    sphinx_.create_md_parser = functools.cache(sphinx_.create_md_parser)
     # Markup may begin and end between Chinese characters, which have no spaces between them.
     app.env.settings["character_level_inline_markup"] = True
     built = gallery.made_on(app) == device.stamp()

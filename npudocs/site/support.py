@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -24,6 +24,8 @@ from npudocs.site.words import say
 
 # Of a version and a product.
 Ask = Callable[[str, str], tuple[list[Mark], list[Claim]]]
+# What one side of a contradiction says, and who it is, or whose claim.
+Side = tuple[str, str | Claim]
 
 
 def homes(env: BuildEnvironment) -> dict[str, str]:
@@ -90,14 +92,6 @@ def _rows(found: Evidence, columns: Mapping[str, Ask]) -> Iterator[dict[str, Any
             yield {"version": version, "product": product, "first": first, "cells": made}
 
 
-class Side(NamedTuple):
-    """What one side of a contradiction says, and who it is, or whose claim."""
-
-    words: str
-    who: str = ""
-    claim: Claim | None = None
-
-
 def sources(page: Page) -> dict[str, Any]:
     """The sources, and everything that they say."""
     found = page.evidence.claims
@@ -121,21 +115,16 @@ def contradicting(page: Page) -> dict[str, Any]:
     parameters = functools.partial(signatures.parameters, page.app.env)
     for found in evidence.contradictions(page.evidence, parameters):
         sides = _sides(found)
-        key = (found.claim.api, found.about, *(side.words for side in sides))
+        key = (found.claim.api, found.about, *(words for words, _ in sides))
         groups.setdefault(key, []).append((found.claim, sides))
-    drawn = [
-        (
-            api,
-            about,
-            _where([claim for claim, _ in group]),
-            zip(*(sides for _, sides in group), strict=True),
-        )
-        for (api, about, *_), group in groups.items()
-    ]
+    drawn = []
+    for (api, about, *_), group in groups.items():
+        claims, sides = zip(*group, strict=True)
+        drawn.append((api, about, _where(claims), zip(*sides, strict=True)))
     return {"groups": drawn}
 
 
-def _where(claims: list[Claim]) -> str:
+def _where(claims: Iterable[Claim]) -> str:
     return cells.spread((claim.version, claim.product) for claim in claims)
 
 
@@ -145,23 +134,16 @@ def _sides(found: Contradiction) -> list[Side]:
         return [_side(found.claim), _side(other)]
     if isinstance(other, Mark):
         words = f"{found.name or say('any dtype')}: {cells.counts_words(other)}"
-        return [
-            _side(found.claim),
-            Side(words, say("record {name}").format(name=other.record.name)),
-        ]
+        return [_side(found.claim), (words, say("record {name}").format(name=other.record.name))]
+    limit = say("limits `{name}`").format(name=found.name)
     names = ", ".join(f"`{name}`" for name in other)
-    return [
-        Side(say("limits `{name}`").format(name=found.name), claim=found.claim),
-        Side(
-            say("the parameters are {names}").format(names=names),
-            say("the signature in the installed torch"),
-        ),
-    ]
+    words = say("the parameters are {names}").format(names=names)
+    return [(limit, found.claim), (words, say("the signature in the installed torch"))]
 
 
 def _side(claim: Claim) -> Side:
     named = f" ({', '.join(claim.dtypes)})" if claim.dtypes else ""
-    return Side(f"{cells.SAYS[claim.says]}{named}: {claim.words}", claim=claim)
+    return f"{cells.SAYS[claim.says]}{named}: {claim.words}", claim
 
 
 def content(app: Sphinx) -> dict[str, Any]:

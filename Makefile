@@ -141,13 +141,13 @@ catalogs: $(SETUP)
 	NPUDOCS_DEVICE=off $(PYTHON) $(SPHINX) -q -b gettext -D exclude_patterns=operators/families/* build/gettext
 	$(PYTHON) -m babel.messages.frontend -q extract -F locales/babel.cfg --ignore-dirs ".* build" \
 		--no-default-keywords -k say -k say_number:1,2 -o build/gettext/npudocs.pot .
-	$(PYTHON) -m npudocs.site.translations prepare
+	$(PYTHON) -m tools.translations prepare
 
 gettext: catalogs
 	$(PYTHON) -m sphinx_intl update -p build/gettext -d locales $(addprefix -l ,$(filter-out en,$(LANGUAGES))) -w -1 --no-obsolete
 
 translations: catalogs
-	$(PYTHON) -m npudocs.site.translations check
+	$(PYTHON) -m tools.translations check
 
 # Not looked at: the page for 404, whose links are absolute, what a theme brings, and states of a script (#name=value).
 links: $(SETUP)

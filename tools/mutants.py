@@ -129,7 +129,7 @@ class Build:
     @staticmethod
     def translations() -> list[str]:
         """What ``make translations`` says, of the texts as they were before."""
-        from npudocs.site.translations import __main__ as translations
+        from tools.translations import __main__ as translations
 
         with contextlib.redirect_stderr(io.StringIO()) as errors:
             translations.main(["check"])

@@ -15,8 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.search.zh import SearchChinese
 
 from npudocs.execute import problems
-from npudocs.site import words
-from npudocs.site.translations import terms
+from npudocs.site import terms, words
 
 HERE = words.LOCALES / "zh_CN"
 _HAN = re.compile(r"[\u4e00-\u9fff]+")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Catalog
 
-from npudocs.site import words
-from npudocs.site.translations import extract, markup, terms
-from npudocs.site.translations.__main__ import check, main, prepare, read, write
+from npudocs.site import terms, words
+from tools.translations import extract, markup
+from tools.translations.__main__ import check, main, prepare, read, write
 
 PAGE = "docs/api/x.md"
 TERMS = """\

@@ -1,4 +1,4 @@
-"""``python -m npudocs.site.translations {prepare,check}``: see the head of the package. ``make`` calls it."""
+"""``python -m tools.translations {prepare,check}``: see the head of the package. ``make`` calls it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po, write_po
 
-from npudocs.site import languages, words
-from npudocs.site.translations import markup, terms
+from npudocs.site import languages, terms, words
+from tools.translations import markup
 
 ROOT = words.LOCALES.parent
 LENGTH = 90
@@ -124,7 +124,7 @@ def report(templates: Path, folder: Path) -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the arguments say; return the exit code."""
-    parser = argparse.ArgumentParser(prog="npudocs.site.translations", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tools.translations", description=__doc__)
     parser.add_argument("command", choices=("prepare", "check"))
     parser.add_argument("--templates", type=Path, default=TEMPLATES, help="what gettext extracted")
     parser.add_argument("--locales", type=Path, default=words.LOCALES)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any, TypeVar
 
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -19,6 +20,7 @@ from npudocs.evidence import Entry, Evidence, Mark, Record
 from npudocs.execute import blocks, problems
 from npudocs.site.words import say
 
+T = TypeVar("T")
 SIGNS = {
     "silicon": {"passed": "✔", "failed": "✘", "partial": "✔✘", "skipped": "skipped"},
     "software": {"passed": "SW ✓", "failed": "SW ✗", "partial": "SW ✓✗", "skipped": "SW skipped"},
@@ -35,14 +37,20 @@ CHECKS = "evidence/checks"
 WHERE = {"device": "device name", "machine": "machine", "softnpu": "softnpu, fingerprint"}
 
 
-@functools.lru_cache(maxsize=1)
-def of(app: Sphinx) -> Evidence:
-    """The evidence of the project that is built, read once; a file that is not to be trusted ends the build."""
-    root = Path(app.confdir)
+def trusted(read: Callable[..., T], *arguments: Any) -> T:
+    """Return what `read` does; a file of the evidence that is not to be trusted ends the build."""
     try:
-        return Evidence(root / app.config.npudocs_evidence, root, {}, app.config.execute_device)
+        return read(*arguments)
     except evidence.EvidenceError as error:
         problems.stop(f"the evidence is not to be trusted: {error}")
+
+
+@functools.lru_cache(maxsize=1)
+def of(app: Sphinx) -> Evidence:
+    """The evidence of the project that is built, read once."""
+    root = Path(app.confdir)
+    folder = root / app.config.npudocs_evidence
+    return trusted(Evidence, folder, root, {}, app.config.execute_device)
 
 
 def _look_at_checks(app: Sphinx, env: BuildEnvironment) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 from npudocs import evidence
 from npudocs.evidence import Entry, Evidence, Mark, Record
 from npudocs.evidence.task import ITEMS
-from npudocs.execute import problems
 from npudocs.site import cells
 from npudocs.site.parts import Page
+from npudocs.site.words import say
 
 # Current records of one kind in which every check ended alike; the first stands for all.
 Column = list[Record]
@@ -58,11 +58,7 @@ def _order(found: Evidence, record: Record) -> tuple[int, ...]:
 def differences(page: Page) -> dict[str, Any]:
     """What differs, for each kind of record, and what passes nowhere."""
     found = page.evidence
-    try:
-        explain = evidence.explanations(found.folder)
-    except evidence.EvidenceError as error:
-        problems.report(page.app, str(error), location=page.docname)
-        explain = []
+    explain = cells.trusted(evidence.explanations, found.folder)
     kinds = []
     for kind in cells.KINDS:
         current = [record for record in found.current if record.kind == kind]
@@ -112,12 +108,16 @@ def checks(page: Page) -> dict[str, Any]:
     return {
         "columns": [(column[0].kind, where(column)) for column in columns],
         "apis": [
-            {"api": api, "dtype": dtype}
+            {
+                "anchor": cells.slug("cell", evidence.short(api), dtype or "any"),
+                "name": f"`{api}`",
+                "dtype": dtype or say("any"),
+            }
             | _asked(found, columns, lambda e, a=api, d=dtype: a in e.apis and e.dtype == d)
             for api, dtype in apis
         ],
         "items": [
-            {"item": item, "name": ITEMS[str(item)]["name"]}
+            {"anchor": f"item-{item}", "name": f"{item} {say(ITEMS[str(item)]['name'])}"}
             | _asked(found, columns, lambda e, i=item: i in e.items)
             for item in sorted({item for entry in entries for item in entry.items})
         ],

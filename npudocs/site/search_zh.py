@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.search.zh import SearchChinese
 
 from npudocs.execute import problems
-from npudocs.site import terms, words
+from npudocs.site import words
 
 HERE = words.LOCALES / "zh_CN"
 _HAN = re.compile(r"[\u4e00-\u9fff]+")
@@ -38,8 +38,8 @@ class Chinese(SearchChinese):
         # Not Sphinx's init, which has jieba read its own dictionary a second time.
         self.stemmer = snowballstemmer.stemmer("english")
         self.stemmer.stemWord = functools.cache(self.stemmer.stemWord)
-        for term in terms.load(HERE / terms.NAME):
-            for word in (word for one in term.chinese for word in _HAN.findall(one)):
+        for line in (HERE / "terms.tsv").read_text(encoding="utf-8").splitlines()[1:]:
+            for word in _HAN.findall(line.split("\t")[1]):
                 jieba.add_word(word)
 
     def split(self, input: str) -> list[str]:

@@ -10,7 +10,7 @@ from collections import Counter
 from typing import Any
 
 from npudocs import evidence
-from npudocs.execute import problems
+from npudocs.site import cells
 from npudocs.site.parts import Page
 
 TESTS = "upstream_tests.json"
@@ -23,12 +23,8 @@ OUTCOMES = ("passed", "failed", "error", "not run")
 def inventory(page: Page) -> dict[str, Any]:
     """The tests of each class, with how they ended here."""
     path = page.evidence.folder / TESTS
-    content: dict[str, Any] = {}
-    try:
-        if path.is_file():
-            content = evidence.load_checked(path, "upstream_tests.schema.json")
-    except evidence.EvidenceError as error:
-        problems.report(page.app, str(error), location=page.docname)
+    schema = "upstream_tests.schema.json"
+    content = cells.trusted(evidence.load_checked, path, schema) if path.is_file() else {}
     classes: dict[str, dict[str, Any]] = {}
     for test in content.get("tests", []):
         into = classes.setdefault(test["class"], {"tests": [], "ended": Counter(), "hows": {}})

@@ -106,15 +106,10 @@ def _claimed(api: Api, claims: list[Claim]) -> Support:
     against = [c for c in counted if c.says != "supported"]
     contradict = 0 < len(against) < len(counted)
     head = "claims contradict, the cautious one wins" if contradict else "claimed"
-    dtypes = _common(c.dtypes for c in counted if c.dtypes)
+    dtypes = None
+    if limits := [c.dtypes for c in counted if c.dtypes]:
+        dtypes = tuple(name for name in limits[0] if all(name in one for one in limits))
     return Support(not against, dtypes, f"{head}: {_words(counted)}")
-
-
-def _common(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
-    found = None
-    for names in lists:
-        found = names if found is None else tuple(name for name in found if name in names)
-    return found
 
 
 def _words(claims: Iterable[Claim]) -> str:

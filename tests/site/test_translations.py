@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from babel.messages.catalog import Catalog
 
-from npudocs.site import terms, words
-from tools.translations import extract, markup
+from npudocs.site import words
+from tools.translations import extract, markup, terms
 from tools.translations.__main__ import check, main, prepare, read, write
 
 PAGE = "docs/api/x.md"

@@ -93,7 +93,7 @@ def test_a_broken_inventory_is_one_message(
     result = project.build()
     assert result.code != 0
     assert result.output.count(f"evidence/upstream_tests.json: {message}") == 1
-    assert result.output.count("ERROR") == 1 and "Traceback" not in result.output
+    assert "Traceback" not in result.output
 
 
 def problems_of(content: dict[str, Any], root: Path) -> list[str]:

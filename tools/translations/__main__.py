@@ -11,8 +11,8 @@ from typing import Any
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po, write_po
 
-from npudocs.site import languages, terms, words
-from tools.translations import markup
+from npudocs.site import languages, words
+from tools.translations import markup, terms
 
 ROOT = words.LOCALES.parent
 LENGTH = 90

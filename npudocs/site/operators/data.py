@@ -17,7 +17,6 @@ from sphinx.application import Sphinx
 from npudocs import evidence
 from npudocs.evidence import SweepCell
 from npudocs.evidence.sweep_records import DTYPES, FORMS, STATUSES
-from npudocs.execute import problems
 from npudocs.site import cells
 from npudocs.site.words import say
 
@@ -202,8 +201,5 @@ def messages(cell: SweepCell) -> list[str]:
 
 @functools.lru_cache(maxsize=1)
 def of(app: Sphinx) -> Sweeps:
-    """The sweeps of the project that is built, read once; a file that is not to be trusted ends the build."""
-    try:
-        return Sweeps(Path(app.confdir) / app.config.npudocs_evidence)
-    except evidence.EvidenceError as error:
-        problems.stop(f"the evidence is not to be trusted: {error}")
+    """The sweeps of the project that is built, read once."""
+    return cells.trusted(Sweeps, Path(app.confdir) / app.config.npudocs_evidence)

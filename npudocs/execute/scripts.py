@@ -209,21 +209,14 @@ def _readable(app: Sphinx) -> None:
     """End the build, naming file and line, where sphinx-gallery would end it with a traceback."""
     wrong = []
     for path in scripts(app).values():
-        line, words = 1, ""
         data = path.read_bytes()
+        found = problems.of_encoding(data)
         try:
-            text = data.decode()
-            if text.startswith("\ufeff"):
-                words = "begins with a byte order mark: save it without"
-            elif not (ast.get_docstring(ast.parse(text)) or "").strip():
-                words = "has no text: begin with a docstring that has a title"
-        except UnicodeDecodeError as error:
-            line = data[: error.start].count(b"\n") + 1
-            words = "is not in UTF-8: save it so"
+            if not found and not (ast.get_docstring(ast.parse(data)) or "").strip():
+                found = [(1, "has no text: begin with a docstring that has a title")]
         except SyntaxError as error:
-            line, words = error.lineno or 1, f"SyntaxError: {error.msg}"
-        if words:
-            wrong.append(f"{name_of(app, path)}:{line}: {words}")
+            found = [(error.lineno or 1, f"SyntaxError: {error.msg}")]
+        wrong += [f"{name_of(app, path)}:{line}: {words}" for line, words in found]
     if wrong:
         problems.stop("\n".join(wrong))
 

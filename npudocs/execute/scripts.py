@@ -52,8 +52,23 @@ def configuration(examples: str = "../examples", **more: Any) -> dict[str, Any]:
         "show_signature": False,
         "default_thumb_file": str(Path(__file__).with_name("thumbnail.svg")),
         "capture_repr": (),
+        "image_scrapers": (f"{__name__}.lay_out", "matplotlib"),
         **more,
     }
+
+
+def lay_out(*of_the_cell: Any) -> str:
+    """Lay out the figures of a cell; sphinx-gallery calls it before it takes them.
+
+    To save a figure with a layout, matplotlib draws it twice, the first time for the layout alone.
+    """
+    from matplotlib import pyplot
+
+    for figure in map(pyplot.figure, pyplot.get_fignums()):
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)
+            figure.set_layout_engine(None)
+    return ""
 
 
 def output_folder(app: Sphinx) -> Path:

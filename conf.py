@@ -43,7 +43,11 @@ execute_tests = ["tests/npu/test_*.py"]
 sphinx_gallery_conf = scripts.configuration(
     doc_module=("torch", "torch_npu"),
     prefer_full_module={"torch"},
-    image_scrapers=("npudocs.site.rules.look_at_figures", "matplotlib"),
+    image_scrapers=(
+        "npudocs.site.rules.look_at_figures",
+        "npudocs.execute.scripts.lay_out",
+        "matplotlib",
+    ),
 )
 # One catalog for a folder of pages; code blocks are not in it.
 locale_dirs = ["../locales"]

@@ -21,6 +21,7 @@ from npudocs.evidence.disagreements import (
 )
 from npudocs.evidence.files import (
     FOLDER,
+    ITEMS,
     ROOT,
     blob,
     claims,

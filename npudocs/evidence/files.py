@@ -26,6 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "evidence"
 CHECKS = "checks.json"
 UNRECORDED = "unrecorded.json"
+# The test items of the community task that this project began with: number to name and expectation.
+ITEMS: dict[str, dict[str, str]] = json.loads((FOLDER / "items.json").read_text(encoding="utf-8"))
 # Of which an id is the hash; `file` is the path of the check in the project.
 FIELDS = ("file", "source", "part", "dtype", "apis", "items")
 

@@ -65,7 +65,7 @@ def _skipped(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     path = Path(app.env.doc2path(docname)).resolve()
     unit = session.of(app).run.units.get(scripts.name_of(app, path))
     lines = {r.line: r.message for r in unit.results if r.outcome == "skipped"} if unit else {}
-    for block, node in blocks.located(doctree)[0] if lines else ():
+    for block, node in blocks.collect(doctree)[0] if lines else ():
         if block.line in lines:
             words = say("Skipped here: {reason}").format(reason=lines[block.line])
             note = nodes.paragraph(text=words, classes=["npudocs-skipped"])

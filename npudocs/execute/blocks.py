@@ -103,16 +103,10 @@ def nodes_of(doctree: nodes.document) -> Iterator[nodes.Element]:
             yield node
 
 
-def collect(doctree: nodes.document) -> tuple[list[Block], list[tuple[str, nodes.Element]]]:
-    """Return the blocks of a page, and what is wrong with them (message, node)."""
-    found, problems = located(doctree)
-    return [block for block, _ in found], problems
-
-
-def located(
+def collect(
     doctree: nodes.document,
 ) -> tuple[list[tuple[Block, nodes.Element]], list[tuple[str, nodes.Element]]]:
-    """Return what `collect` does, each block with its node."""
+    """Return the blocks of a page with their nodes, and what is wrong with them (message, node)."""
     found: list[tuple[Block, nodes.Element]] = []
     problems: list[tuple[str, nodes.Element]] = []
     latest: dict[str, Block | None] = {}
@@ -232,7 +226,7 @@ def _keep(app: Sphinx, doctree: nodes.document) -> None:
         for node in doctree.findall(nodes.literal_block)
         if "execute_reason" in node
     ]
-    found, _ = collect(doctree)
+    found = [block for block, _ in collect(doctree)[0]]
     if found or marked:
         path = Path(app.env.doc2path(app.env.docname))
         of(app.env)[app.env.docname] = PageBlocks(digest(found), blob(path), found, marked)

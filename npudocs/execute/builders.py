@@ -28,6 +28,10 @@ KINDS = {
 }
 
 
+# What the summary calls the units of each kind, and their parts.
+NAMES = (("page", "pages", "blocks"), ("script", "scripts", ""), ("tests", "test files", "tests"))
+
+
 class ExecuteBuilder(DummyBuilder):
     """Runs pages, scripts and test files, and writes the results alone."""
 
@@ -76,45 +80,35 @@ def _execute(app: Sphinx, env: BuildEnvironment) -> list[str]:
     if not here.executes or app.builder.name not in KINDS:
         return []
     try:
-        changed = _run(app, here)
+        return _run(app, here)
     finally:
         results.save(here.run, here.path)
-    return changed
 
 
 def _run(app: Sphinx, here: session.Session) -> list[str]:
-    wanted, pages, seen = [], {}, set(_script_names(app))
+    wanted = []
+    listed = scripts.scripts(app).items()
+    pages = {scripts.name_of(app, path): f"{scripts.FOLDER}/{stem}" for stem, path in listed}
     for unit, page, docname in _units(app):
-        seen.add(unit.file)
         pages[unit.file] = docname
-        has_blocks = page is None or bool(page.blocks)
-        if not has_blocks:
+        if page and not page.blocks:
             here.run.units[unit.file] = unit
         elif not here.known(unit.file, unit.digest):
             wanted.append((unit, page))
         else:
             here.run.units[unit.file].not_executed = unit.not_executed
     here.run_all(wanted)
-    _forget(app, here, seen)
+    # Results of what is gone are dropped; a builder knows only the kinds that it runs.
+    kinds = {*KINDS[app.builder.name], "script"}
+    gone = [f for f, unit in here.run.units.items() if f not in pages and unit.kind in kinds]
+    for file in gone:
+        del here.run.units[file]
     about = session.named(app.config.execute_about) if app.config.execute_about else None
-    for stem, name in zip(scripts.scripts(app), _script_names(app), strict=True):
-        pages[name] = f"{scripts.FOLDER}/{stem}"
     for file, unit in here.run.units.items():
         if about and pages.get(file):
             unit.about = about(app, pages[file])
     shown = [unit for unit in here.run.units.values() if unit.fresh]
     return [pages[unit.file] for unit in shown if pages.get(unit.file) in app.env.found_docs]
-
-
-def _script_names(app: Sphinx) -> list[str]:
-    return [scripts.name_of(app, path) for path in scripts.scripts(app).values()]
-
-
-def _forget(app: Sphinx, here: session.Session, seen: set[str]) -> None:
-    """Drop the results of what is gone; a builder knows only the kinds that it runs."""
-    for file, unit in [*here.run.units.items()]:
-        if file not in seen and (unit.kind in KINDS[app.builder.name] or unit.kind == "script"):
-            del here.run.units[file]
 
 
 def _finish(app: Sphinx, exception: Exception | None) -> None:
@@ -145,8 +139,7 @@ def _finish(app: Sphinx, exception: Exception | None) -> None:
 
 
 def _pages(app: Sphinx, name: str, *others: Any) -> None:
-    here = session.of(app)
-    here.pages.add(Path(app.builder.get_outfilename(name)))
+    session.of(app).pages.add(Path(app.builder.get_outfilename(name)))
 
 
 def _remove_others(app: Sphinx, exception: Exception | None) -> None:
@@ -167,12 +160,7 @@ def _broken(result: Result) -> str:
 
 def _summary(here: session.Session, shown: list[UnitRun]) -> Iterator[str]:
     yield f"\nExecuted on {here.device.described(str)}"
-    names = {
-        "page": ("pages", "blocks"),
-        "script": ("scripts", ""),
-        "tests": ("test files", "tests"),
-    }
-    for kind, (files, parts) in names.items():
+    for kind, files, parts in NAMES:
         units = [unit for unit in shown if unit.kind == kind and unit.results]
         fresh = [unit for unit in units if unit.fresh]
         if not units:
@@ -184,22 +172,19 @@ def _summary(here: session.Session, shown: list[UnitRun]) -> Iterator[str]:
         yield f"  {len(units)} {files}: {_counts(counts)}; {ran}"
         if parts:
             yield f"  {inner} {parts} executed"
-    results_ = [(unit, result) for unit in shown for result in unit.counted]
     skipped = [
-        f"    {unit.file}:{result.line}  {result.message}"
-        for unit, result in results_
-        if result.outcome == "skipped"
+        (unit.file, r.line, r.message)
+        for unit in shown
+        for r in unit.counted
+        if r.outcome == "skipped"
     ]
     marked = [
-        f"    {unit.file}:{one['line']}  {one['reason']}"
-        for unit in shown
-        for one in unit.not_executed
+        (unit.file, one["line"], one["reason"]) for unit in shown for one in unit.not_executed
     ]
-    yield f"  {len(skipped)} skipped"
-    yield from skipped
-    yield f"  {len(marked)} Python fences marked as not executed"
-    yield from marked
-    counts = Counter(result.outcome for _, result in results_)
+    for places, what in ((skipped, "skipped"), (marked, "Python fences marked as not executed")):
+        yield f"  {len(places)} {what}"
+        yield from (f"    {file}:{line}  {reason}" for file, line, reason in places)
+    counts = Counter(result.outcome for unit in shown for result in unit.counted)
     order = ("passed", "failed", "crashed", "timeout", "skipped")
     always = ("passed", "failed", "skipped")
     yield ", ".join(f"{counts[o]} {o}" for o in order if counts[o] or o in always)

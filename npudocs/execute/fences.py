@@ -65,17 +65,12 @@ LIKE = 0.8
 
 def _read(app: Sphinx, docname: str, source: list[str]) -> None:
     """Look at the fences of a page in Markdown as they are written."""
-    path = app.env.doc2path(docname)
-    data = Path(path).read_bytes() if Path(path).is_file() else b""
-    try:
-        if data.decode().startswith("\ufeff"):
-            problems.report(app, "begins with a byte order mark: save it without", f"{path}:1")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        problems.report(app, "is not in UTF-8: save it so", f"{path}:{line}")
-    if Path(path).suffix == ".md":
-        for line, words in problems_of(source[0]):
-            problems.report(app, words, location=f"{path}:{line}")
+    path = Path(app.env.doc2path(docname))
+    found = problems.of_encoding(path.read_bytes()) if path.is_file() else []
+    if path.suffix == ".md":
+        found += problems_of(source[0])
+    for line, words in found:
+        problems.report(app, words, location=f"{path}:{line}")
 
 
 def problems_of(text: str, before: int = 0) -> Iterator[tuple[int, str]]:

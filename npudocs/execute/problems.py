@@ -32,6 +32,15 @@ def stop(message: str) -> NoReturn:
     raise SystemExit(f"npudocs: {message}")
 
 
+def of_encoding(data: bytes) -> list[tuple[int, str]]:
+    """Return what is wrong with the bytes of a page or a script: the line, and the words."""
+    try:
+        marked = data.decode().startswith("\ufeff")
+    except UnicodeDecodeError as error:
+        return [(data[: error.start].count(b"\n") + 1, "is not in UTF-8: save it so")]
+    return [(1, "begins with a byte order mark: save it without")] if marked else []
+
+
 def _forget_unfinished_build(app: Sphinx, config: Config) -> None:
     if (app.doctreedir / BEGUN).exists():
         (app.doctreedir / ENV_PICKLE_FILENAME).unlink(missing_ok=True)

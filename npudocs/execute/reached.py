@@ -14,31 +14,32 @@ class Reached:
     """Notes the lines of one file as they run."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.lines = path, set()
-        # Asked at every call of a function: whether a file, as its code names it, is this one.
-        self.mine: dict[str, bool] = {}
+        self.path = path
+        self.lines: set[int] = set()
 
     def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function in which lines are noted."""
+        tracers: dict[str, Any] = {}
+
+        def line(frame: FrameType, event: str, argument: Any) -> Any:
+            self.lines.add(frame.f_lineno)
+            return line
+
+        def call(frame: FrameType, event: str, argument: Any) -> Any:
+            # At every call of any function: whether its file, as its code names it, is this one.
+            name = frame.f_code.co_filename
+            if name not in tracers:
+                tracers[name] = line if Path(name) == self.path else None
+            return tracers[name]
 
         def run(*arguments: Any, **named: Any) -> Any:
-            sys.settrace(self._call)
+            sys.settrace(call)
             try:
                 return function(*arguments, **named)
             finally:
                 sys.settrace(None)
 
         return run
-
-    def _call(self, frame: FrameType, event: str, argument: Any) -> Any:
-        name = frame.f_code.co_filename
-        if name not in self.mine:
-            self.mine[name] = Path(name) == self.path
-        return self._line if self.mine[name] else None
-
-    def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
-        self.lines.add(frame.f_lineno)
-        return self._line
 
     def missed(self) -> list[int]:
         """The first line of each statement that has not run."""

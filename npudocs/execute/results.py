@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 FILE = "executed.json"
-# What a passed or failed check is not: it did not run to its end here.
-ENDED = ("passed", "failed")
 
 
 @dataclasses.dataclass

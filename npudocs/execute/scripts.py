@@ -52,8 +52,23 @@ def configuration(examples: str = "../examples", **more: Any) -> dict[str, Any]:
         "show_signature": False,
         "default_thumb_file": str(Path(__file__).with_name("thumbnail.svg")),
         "capture_repr": (),
+        "image_scrapers": (f"{__name__}.lay_out", "matplotlib"),
         **more,
     }
+
+
+def lay_out(*of_the_cell: Any) -> str:
+    """Lay out the figures of a cell; sphinx-gallery calls it before it takes them.
+
+    To save a figure with a layout, matplotlib draws it twice, the first time for the layout alone.
+    """
+    from matplotlib import pyplot
+
+    for figure in map(pyplot.figure, pyplot.get_fignums()):
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)
+            figure.set_layout_engine(None)
+    return ""
 
 
 def output_folder(app: Sphinx) -> Path:
@@ -209,21 +224,14 @@ def _readable(app: Sphinx) -> None:
     """End the build, naming file and line, where sphinx-gallery would end it with a traceback."""
     wrong = []
     for path in scripts(app).values():
-        line, words = 1, ""
         data = path.read_bytes()
+        found = problems.of_encoding(data)
         try:
-            text = data.decode()
-            if text.startswith("\ufeff"):
-                words = "begins with a byte order mark: save it without"
-            elif not (ast.get_docstring(ast.parse(text)) or "").strip():
-                words = "has no text: begin with a docstring that has a title"
-        except UnicodeDecodeError as error:
-            line = data[: error.start].count(b"\n") + 1
-            words = "is not in UTF-8: save it so"
+            if not found and not (ast.get_docstring(ast.parse(data)) or "").strip():
+                found = [(1, "has no text: begin with a docstring that has a title")]
         except SyntaxError as error:
-            line, words = error.lineno or 1, f"SyntaxError: {error.msg}"
-        if words:
-            wrong.append(f"{name_of(app, path)}:{line}: {words}")
+            found = [(error.lineno or 1, f"SyntaxError: {error.msg}")]
+        wrong += [f"{name_of(app, path)}:{line}: {words}" for line, words in found]
     if wrong:
         problems.stop("\n".join(wrong))
 

@@ -114,27 +114,26 @@ class Session:
 
     def run_all(self, wanted: list[tuple[UnitRun, blocks.PageBlocks | None]]) -> None:
         """Run pages and test files, and keep each; a part that breaks its process costs itself only."""
-        done: dict[str, dict[str, str]] = {unit.file: {} for unit, _ in wanted}
-        left = {unit.file: (unit, page) for unit, page in wanted}
+        # With the outcomes of the parts that ran.
+        left: dict[str, tuple[UnitRun, blocks.PageBlocks | None, dict[str, str]]] = {
+            unit.file: (unit, page, {}) for unit, page in wanted
+        }
         while left:
             tasks = [
-                isolate.Task(file, functools.partial(self._work, file, page, done[file]))
-                for file, (_, page) in left.items()
+                isolate.Task(file, functools.partial(self._work, file, page, done))
+                for file, (_, page, done) in left.items()
             ]
             for task, ended in self.isolated(tasks):
-                unit, _ = left[task.file]
-                mine = done[task.file]
+                unit, _, done = left[task.file]
                 # A part that ends twice: the later result holds.
                 latest = {result.part: result for result in [*unit.results, *ended.results]}
-                broke = ended.broke
-                if broke and broke.part not in latest:
-                    latest[broke.part] = broke
+                if broke := ended.broke:
+                    latest.setdefault(broke.part, broke)
                 unit.results = list(latest.values())
-                mine.update({result.part: result.outcome for result in unit.results})
-                # Where something fails between two parts, or twice at one, the rest cannot be run.
-                stuck = broke and not broke.part
-                if broke and not stuck:
-                    mine[broke.part] = broke.outcome
+                done.update({result.part: result.outcome for result in unit.results})
+                # Where something fails between two parts, the rest cannot be run.
+                if broke and broke.part:
+                    done[broke.part] = broke.outcome
                     continue
                 del left[task.file]
                 self.keep(unit)

@@ -8,6 +8,7 @@ import sys
 import time
 import traceback
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ def run(root: Path, file: str, state: Any, done: dict[str, str], report: Report)
     try:
         suite = unittest.defaultTestLoader.loadTestsFromModule(_load(root / file))
     except (Exception, SystemExit) as error:
-        report.end(failure(error, root, file, "", 0.0))
+        report.end(Result("", *_failure(error, root / file)))
         return
     for test in _flat(suite):
         part = test.id().rpartition(".")[2]
@@ -35,57 +36,44 @@ def run(root: Path, file: str, state: Any, done: dict[str, str], report: Report)
         began = time.perf_counter()
         state.reset()
         used = state.used() if state.used else 0
-        outcome = _Outcome(root, file, Result(part, line, "passed"))
-        unittest.TestSuite([test]).run(outcome)
-        result = outcome.result
-        if (left := state.left_behind()) and result.outcome == "passed":
+        found = _Outcome()
+        unittest.TestSuite([test]).run(found)
+        outcome, message = "passed", ""
+        if found.error:
+            line, outcome, message = _failure(found.error, root / file)
+        elif found.unexpectedSuccesses:
+            outcome, message = "failed", "it was expected to fail, and passed"
+        elif found.skipped:
+            outcome, message = "skipped", found.skipped[0][1] or "no reason was given"
+        elif left := state.left_behind():
             words = "; ".join(words for words, _ in left)
-            result.outcome, result.message = "failed", f"the test leaves behind {words}"
-        result.seconds = round(time.perf_counter() - began, 3)
-        result.used = state.used() - used if state.used else None
-        report.end(result)
+            outcome, message = "failed", f"the test leaves behind {words}"
+        seconds = round(time.perf_counter() - began, 3)
+        used = state.used() - used if state.used else None
+        report.end(Result(part, line, outcome, message, seconds, used))
 
 
-def failure(error: BaseException, root: Path, file: str, part: str, seconds: float) -> Result:
-    """A failed result: kind and text of an error, at the last line of the file that it came from."""
+def _failure(error: BaseException, path: Path) -> tuple[int, str, str]:
+    """The last line of the file that an error came from, ``failed``, and its kind and text."""
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if Path(frame.filename) == root / file]
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == path]
     words = "".join(traceback.format_exception_only(error)).strip()
-    return Result(part, (lines or [1])[-1] or 1, "failed", words, seconds)
+    return (lines or [1])[-1] or 1, "failed", words
 
 
 class _Outcome(unittest.TestResult):
-    """What became of one test method."""
+    """What became of one test method; `error` is the first one that made it fail."""
 
-    def __init__(self, root: Path, file: str, result: Result) -> None:
-        super().__init__()
-        self.root, self.file, self.result = root, file, result
+    error: BaseException | None = None
 
     def addError(self, test: unittest.TestCase, err: Any) -> None:
-        super().addError(test, err)
-        self._failed(err)
+        self.error = self.error or err[1]
 
-    def addFailure(self, test: unittest.TestCase, err: Any) -> None:
-        super().addFailure(test, err)
-        self._failed(err)
+    addFailure = addError
 
     def addSubTest(self, test: unittest.TestCase, subtest: Any, err: Any) -> None:
-        super().addSubTest(test, subtest, err)
         if err:
-            self._failed(err)
-
-    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
-        super().addSkip(test, reason)
-        self.result.outcome, self.result.message = "skipped", reason or "no reason was given"
-
-    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
-        super().addUnexpectedSuccess(test)
-        self.result.outcome = "failed"
-        self.result.message = "it was expected to fail, and passed"
-
-    def _failed(self, err: Any) -> None:
-        if self.result.outcome != "failed":
-            self.result = failure(err[1], self.root, self.file, self.result.part, 0.0)
+            self.addError(test, err)
 
 
 def _load(path: Path) -> Any:
@@ -96,8 +84,6 @@ def _load(path: Path) -> Any:
     return module
 
 
-def _flat(suite: unittest.TestSuite) -> list[unittest.TestCase]:
-    tests: list[unittest.TestCase] = []
+def _flat(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
     for test in suite:
-        tests += _flat(test) if isinstance(test, unittest.TestSuite) else [test]
-    return tests
+        yield from _flat(test) if isinstance(test, unittest.TestSuite) else [test]

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from npudocs import evidence
-from npudocs.evidence import Entry, Evidence, Mark, Record
-from npudocs.evidence.task import ITEMS
+from npudocs.evidence import ITEMS, Entry, Evidence, Mark, Record
 from npudocs.site import cells
 from npudocs.site.parts import Page
 from npudocs.site.words import say

@@ -16,8 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from npudocs import evidence
-from npudocs.evidence import Claim, Contradiction, Evidence, Mark, short
-from npudocs.evidence.task import ITEMS
+from npudocs.evidence import ITEMS, Claim, Contradiction, Evidence, Mark, short
 from npudocs.site import cells, parts, signatures
 from npudocs.site.parts import Page
 from npudocs.site.words import say

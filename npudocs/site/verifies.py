@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.util.docutils import SphinxDirective
 
-from npudocs.evidence.task import ITEMS
+from npudocs.evidence import ITEMS
 from npudocs.execute import problems
 from npudocs.execute import scripts as gallery
 from npudocs.site import languages, parts

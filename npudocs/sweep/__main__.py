@@ -7,6 +7,8 @@ import dataclasses
 import datetime
 import functools
 import hashlib
+import importlib.metadata
+import json
 import os
 import re
 import sys
@@ -18,14 +20,14 @@ from typing import Any
 from npudocs import device, evidence
 from npudocs.evidence import recording, sweep_records
 from npudocs.evidence.sweep_records import DTYPES, FORMS
-from npudocs.sweep import SweepError, names
+from npudocs.sweep import SweepError, chosen
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command; return the exit code."""
     options = _parser().parse_args(words)
     try:
-        names.check_operators(getattr(options, "operators", ()))
+        _check_operators(getattr(options, "operators", ()))
         options.command(options)
     except (SweepError, device.DeviceError, evidence.EvidenceError) as error:
         print(f"sweep: {error}", file=sys.stderr)
@@ -72,10 +74,27 @@ def _number(text: str) -> int:
     return int(text)
 
 
+def _check_operators(words: Sequence[str]) -> None:
+    """Refuse an operator that torch's database does not have, without the seconds it takes to import it.
+
+    What the installed torch_npu was swept with stands in its record; where there is none, and for
+    torch_npu's own functions, `pool.shard_of` looks.
+
+    Raises:
+        SweepError: an operator is not known.
+    """
+    version = importlib.metadata.version("torch_npu")
+    paths = sorted((evidence.FOLDER / "sweeps").glob(f"*/torch_npu-{version}-*.json"))
+    words = [word for word in words if not word.startswith("torch_npu.")]
+    if words and paths:
+        known = json.loads(paths[0].read_text(encoding="utf-8"))["operators"]
+        chosen(words, [*known], "operator of the sweep")
+
+
 def _run(options: argparse.Namespace) -> None:
     from npudocs.sweep import pool, records  # with torch, after a wrong word
 
-    forms = names.chosen(options.forms, list(FORMS), "form")
+    forms = chosen(options.forms, list(FORMS), "form")
     listed = pool.shard_of(options.operators, options.dtypes, options.shard)
     header = _header(options, forms)
     number, count = options.shard

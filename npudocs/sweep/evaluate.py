@@ -12,9 +12,8 @@ from npudocs.evidence.sweep_records import NOT_COMPUTED
 from npudocs.sweep import compare
 from npudocs.sweep.compare import Verdict
 from npudocs.sweep.fallback import StandardError, Watch, draws_random_numbers
-from npudocs.sweep.forms import CALLS, Call, Outputs
-from npudocs.sweep.truth import call_of, check
-from npudocs.sweep.variants import Sample, Variant
+from npudocs.sweep.forms import CALLS, Call, Outputs, Sample, Variant, call_of
+from npudocs.sweep.truth import check
 
 # The form "dual" runs every sample; the others only add how it is called, and run the first ones.
 SAMPLES_OF_OTHER_FORMS = 8

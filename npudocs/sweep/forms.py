@@ -1,4 +1,4 @@
-"""One call of an operator in each form, and the tangents that come out.
+"""An operator with its samples, one call of it in each form, and the tangents that come out.
 
 A form takes a call and returns ``(values, tangents)``, two flat lists of equal length.
 """
@@ -6,7 +6,7 @@ A form takes a call and returns ``(values, tangents)``, two flat lists of equal 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -14,6 +14,31 @@ import torch.autograd.forward_ad as fwAD
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 Outputs = tuple[list[torch.Tensor | None], list[torch.Tensor | None]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Arguments of one call, on the CPU. A tensor that requires grad is one to differentiate."""
+
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+    text: str
+    process: Callable[[Any], Any] = lambda output: output
+    host: bool = False  # tensors that are not differentiated stay on the host
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """One operator, in one of the ways torch's database lists it."""
+
+    name: str
+    family: str
+    dtypes: tuple[str, ...]
+    forms: tuple[str, ...]
+    samples: Callable[[str], Iterator[Sample]]
+    function: Callable[..., Any]
+    reference: Callable[..., Any]
+    inplace: Callable[..., Any] | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +87,25 @@ class Call:
         ]
         tangents = [_moved(tangent, device) for tangent in self.tangents]
         return dataclasses.replace(self, function=function, leaves=leaves, tangents=tangents)
+
+
+def call_of(sample: Sample, function: Any) -> Call | None:
+    """Return a sample as a call on the CPU with tangents; None where nothing is differentiated."""
+    leaves, structure = tree_flatten((sample.arguments, sample.keywords))
+    places = [
+        place
+        for place, leaf in enumerate(leaves)
+        if isinstance(leaf, torch.Tensor) and leaf.requires_grad
+    ]
+    if not places:
+        return None
+    leaves = [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+    generator = torch.Generator().manual_seed(1)
+    tangents = [
+        torch.randn(leaves[place].shape, generator=generator, dtype=leaves[place].dtype)
+        for place in places
+    ]
+    return Call(function, leaves, structure, places, sample.process, tangents)
 
 
 def _moved(leaf: Any, device: str) -> Any:

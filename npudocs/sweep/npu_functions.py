@@ -14,11 +14,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import operator
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -26,31 +25,33 @@ from torch import Tensor
 
 from npudocs import evidence
 from npudocs.sweep import npu_references
+from npudocs.sweep.forms import Sample, Variant
 
 FILE = evidence.FOLDER / "npu_functions.json"
 
 
-@dataclasses.dataclass(frozen=True)
-class NpuFunction:
-    """A function of torch_npu: `call`, on the NPU, and `reference`, on the CPU, take the same inputs."""
-
-    name: str
-    inputs: tuple[tuple[int, ...], ...]
-    dtypes: tuple[str, ...]
-    call: Callable[..., Any]
-    reference: Callable[..., Any]
-
-
-def functions() -> list[NpuFunction]:
-    """Return the functions in the file."""
-    found = []
+def variants() -> Iterator[Variant]:
+    """Yield the functions in the file that the installed torch_npu has."""
     for name, entry in json.loads(FILE.read_text(encoding="utf-8")).items():
+        if not hasattr(torch.ops.npu, name.partition(".")[0]):
+            continue
         reference = getattr(npu_references, entry["reference"])
-        call = reference if "through" in entry else functools.partial(_call, name, entry)
-        shapes = tuple(map(tuple, entry["inputs"].values()))
-        dtypes = tuple(entry.get("dtypes", ("float32", "float16", "bfloat16")))
-        found.append(NpuFunction(name, shapes, dtypes, call, reference))
-    return found
+        yield Variant(
+            name=f"torch_npu.{name}",
+            family="torch_npu",
+            dtypes=tuple(entry.get("dtypes", ("float32", "float16", "bfloat16"))),
+            forms=("dual", "func.jvp", "forward over reverse"),
+            samples=functools.partial(_samples, tuple(map(tuple, entry["inputs"].values()))),
+            function=reference if "through" in entry else functools.partial(_call, name, entry),
+            reference=reference,
+        )
+
+
+def _samples(shapes: tuple[tuple[int, ...], ...], dtype: str) -> Iterator[Sample]:
+    generator = torch.Generator().manual_seed(0)
+    tensors = [torch.rand(shape, generator=generator).mul(2).sub(1) for shape in shapes]
+    inputs = tuple(x.to(getattr(torch, dtype)).requires_grad_() for x in tensors)
+    yield Sample(arguments=inputs, keywords={}, text=f"tensors of the shapes {shapes}")
 
 
 def _call(name: str, entry: dict[str, Any], *tensors: Tensor) -> Any:

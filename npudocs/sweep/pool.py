@@ -22,7 +22,7 @@ from tqdm import tqdm
 
 from npudocs.evidence.sweep_records import DTYPES
 from npudocs.evidence.writing import replace
-from npudocs.sweep import SweepError, names
+from npudocs.sweep import SweepError, chosen
 from npudocs.sweep.evaluate import evaluate
 from npudocs.sweep.fallback import StandardError
 from npudocs.sweep.variants import variants
@@ -44,8 +44,8 @@ def shard_of(operators: Sequence[str], dtypes: Sequence[str], shard: tuple[int, 
     Raises:
         SweepError: an operator or a dtype is not known.
     """
-    dtypes = names.chosen(dtypes, DTYPES, "dtype of the sweep")
-    known = names.chosen(operators, list(variants()), "operator of the sweep")
+    dtypes = chosen(dtypes, DTYPES, "dtype of the sweep")
+    known = chosen(operators, list(variants()), "operator of the sweep")
     listed = [
         Job(name, dtype) for dtype in dtypes for name in known if dtype in variants()[name].dtypes
     ]

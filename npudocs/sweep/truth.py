@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
-from torch.utils._pytree import tree_flatten
 
 from npudocs.sweep import compare
 from npudocs.sweep.fallback import draws_random_numbers
-from npudocs.sweep.forms import Call, differentiable, dual
-from npudocs.sweep.variants import Sample
+from npudocs.sweep.forms import Call, Sample, differentiable, dual
 
 STEP = 1e-6
 TOLERANCE = 1e-4
@@ -74,22 +70,3 @@ def _precise(tensor: torch.Tensor) -> bool:
 
 def _whole(tensor: torch.Tensor) -> bool:
     return tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
-
-
-def call_of(sample: Sample, function: Any) -> Call | None:
-    """Return a sample as a call on the CPU with tangents; None where nothing is differentiated."""
-    leaves, structure = tree_flatten((sample.arguments, sample.keywords))
-    places = [
-        place
-        for place, leaf in enumerate(leaves)
-        if isinstance(leaf, torch.Tensor) and leaf.requires_grad
-    ]
-    if not places:
-        return None
-    leaves = [leaf.detach() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
-    generator = torch.Generator().manual_seed(1)
-    tangents = [
-        torch.randn(leaves[place].shape, generator=generator, dtype=leaves[place].dtype)
-        for place in places
-    ]
-    return Call(function, leaves, structure, places, sample.process, tangents)

@@ -2,51 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy
 import torch
 
 from npudocs.evidence.sweep_records import DTYPES
-from npudocs.sweep.npu_functions import NpuFunction, functions
+from npudocs.sweep import npu_functions
+from npudocs.sweep.forms import Sample, Variant
 
 # Operators that want a tensor of indices on the host, whatever the device.
 INDICES_ON_HOST = {"tensor_split"}
 
 
-@dataclasses.dataclass(frozen=True)
-class Sample:
-    """Arguments of one call, on the CPU. A tensor that requires grad is one to differentiate."""
-
-    arguments: tuple[Any, ...]
-    keywords: dict[str, Any]
-    text: str
-    process: Callable[[Any], Any] = lambda output: output
-    host: bool = False  # tensors that are not differentiated stay on the host
-
-
-@dataclasses.dataclass(frozen=True)
-class Variant:
-    """One operator, in one of the ways torch's database lists it."""
-
-    name: str
-    family: str
-    dtypes: tuple[str, ...]
-    forms: tuple[str, ...]
-    samples: Callable[[str], Iterator[Sample]]
-    function: Callable[..., Any]
-    reference: Callable[..., Any]
-    inplace: Callable[..., Any] | None = None
-
-
 @functools.cache
 def variants() -> dict[str, Variant]:
     """Return all variants by name, torch's first, in the order of its database."""
-    return {variant.name: variant for variant in (*_of_torch(), *_of_torch_npu())}
+    return {variant.name: variant for variant in (*_of_torch(), *npu_functions.variants())}
 
 
 def _of_torch() -> Iterator[Variant]:
@@ -103,29 +78,3 @@ def _samples(op: Any, dtype: str) -> Iterator[Sample]:
             process=one.output_process_fn_grad,
             host=op.name in INDICES_ON_HOST,
         )
-
-
-def _of_torch_npu() -> Iterator[Variant]:
-    for one in functions():
-        # What a version of torch_npu does not have is no operator of it.
-        if not hasattr(torch.ops.npu, one.name.partition(".")[0]):
-            continue
-        yield Variant(
-            name=f"torch_npu.{one.name}",
-            family="torch_npu",
-            dtypes=one.dtypes,
-            forms=("dual", "func.jvp", "forward over reverse"),
-            samples=functools.partial(_npu_samples, one),
-            function=one.call,
-            reference=one.reference,
-        )
-
-
-def _npu_samples(one: NpuFunction, dtype: str) -> Iterator[Sample]:
-    generator = torch.Generator().manual_seed(0)
-    tensors = tuple(
-        torch.rand(shape, generator=generator, dtype=torch.float32).mul(2).sub(1)
-        for shape in one.inputs
-    )
-    inputs = tuple(x.to(getattr(torch, dtype)).requires_grad_() for x in tensors)
-    yield Sample(arguments=inputs, keywords={}, text=f"tensors of the shapes {one.inputs}")

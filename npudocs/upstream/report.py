@@ -16,8 +16,7 @@ from typing import Any
 import jinja2
 
 from npudocs import evidence
-from npudocs.evidence import PRODUCTS, VERSIONS, Claim, Entry, Record, disagreements
-from npudocs.evidence.task import ITEMS
+from npudocs.evidence import ITEMS, PRODUCTS, VERSIONS, Claim, Entry, Record, disagreements
 from npudocs.upstream.rule import APIS
 
 TEMPLATES = Path(__file__).with_name("templates")

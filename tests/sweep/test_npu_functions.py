@@ -10,23 +10,21 @@ import torch
 import torch.autograd.forward_ad as fwAD
 from torch.utils._pytree import tree_leaves
 
-from npudocs.sweep.npu_functions import NpuFunction, functions
+from npudocs.sweep.forms import Variant
+from npudocs.sweep.npu_functions import FILE, variants
 
-FUNCTIONS = functions()
+FUNCTIONS = list(variants())
 LISTED = Path(__file__).with_name("npu_differentiable.txt").read_text().splitlines()
 NAMES = [line for line in LISTED if not line.startswith("#")]
 CASES = [(one, dtype) for one in FUNCTIONS for dtype in one.dtypes]
 
 
-def _inputs(one: NpuFunction, dtype: str) -> list[torch.Tensor]:
-    numbers = torch.Generator().manual_seed(3)
-    return [
-        (torch.rand(s, generator=numbers) * 2 - 1).to(getattr(torch, dtype)) for s in one.inputs
-    ]
+def _inputs(one: Variant, dtype: str) -> list[torch.Tensor]:
+    return [tensor.detach() for sample in one.samples(dtype) for tensor in sample.arguments]
 
 
 def test_every_differentiable_function_is_sampled_or_has_a_reason():
-    sampled = [one.name for one in FUNCTIONS]
+    sampled = [*json.loads(FILE.read_text(encoding="utf-8"))]
     reasons = json.loads(Path(__file__).with_name("unsampled.json").read_text())
     unsampled = [name for names in reasons.values() for name in names]
     assert sorted([*sampled, *unsampled]) == sorted(NAMES)
@@ -54,7 +52,7 @@ def test_the_list_is_what_torch_npu_registers():
 @pytest.mark.parametrize(("one", "dtype"), CASES, ids=lambda v: getattr(v, "name", v))
 def test_a_function_gives_what_its_reference_gives(one, dtype):
     inputs = _inputs(one, dtype)
-    results = tree_leaves(one.call(*(tensor.npu() for tensor in inputs)))
+    results = tree_leaves(one.function(*(tensor.npu() for tensor in inputs)))
     wanted = tree_leaves(one.reference(*inputs))
     # Between the two is at most a few roundings, of sums that stay below 16.
     close = {"float32": (1e-5, 1e-5), "float16": (1e-2, 1e-2), "bfloat16": (2e-2, 6e-2)}[dtype]

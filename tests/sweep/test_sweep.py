@@ -18,9 +18,10 @@ from npudocs.sweep import SweepError, __main__, pool, records
 from npudocs.sweep.compare import judge, of_error, worst
 from npudocs.sweep.evaluate import evaluate
 from npudocs.sweep.fallback import StandardError
+from npudocs.sweep.forms import Sample, Variant, call_of
 from npudocs.sweep.pool import Job
-from npudocs.sweep.truth import call_of, check
-from npudocs.sweep.variants import Sample, Variant, variants
+from npudocs.sweep.truth import check
+from npudocs.sweep.variants import variants
 
 ONE, TWO = torch.tensor([1.0, 2.0]), torch.tensor([3.0, -4.0])
 GOOD = ([ONE], [TWO])

@@ -62,13 +62,19 @@ def _read(app: Sphinx, doctree: nodes.document) -> None:
         if part["name"] != "deviation":
             continue
         (name,) = part["arguments"]
-        shown = _shown(part.parent)
-        message = ""
-        if name not in data.of(app).deviations:
+        message, shown, missing = "", None, []
+        try:
+            shown = _shown(part.parent)
+            missing = _unknown(shown[0]) if shown else []
+        except (SyntaxError, ValueError) as error:
+            message = f"the first block of {name} is not Python: {error}"
+        if message:
+            pass
+        elif name not in data.of(app).deviations:
             message = f"evidence/{data.DEVIATIONS} has no deviation {name!r}"
         elif shown is None:
             message = f"the section of {name} has no executed block before {{deviation}}"
-        elif missing := _unknown(shown[0]):
+        elif missing:
             message = (
                 f"the first block of {name} does not stand alone: it needs {', '.join(missing)}"
             )

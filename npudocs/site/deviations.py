@@ -67,10 +67,8 @@ def _read(app: Sphinx, doctree: nodes.document) -> None:
             shown = _shown(part.parent)
             missing = _unknown(shown[0]) if shown else []
         except (SyntaxError, ValueError) as error:
-            message = f"the first block of {name} is not Python: {error}"
-        if message:
-            pass
-        elif name not in data.of(app).deviations:
+            missing = [f"Python ({error})"]
+        if name not in data.of(app).deviations:
             message = f"evidence/{data.DEVIATIONS} has no deviation {name!r}"
         elif shown is None:
             message = f"the section of {name} has no executed block before {{deviation}}"
@@ -102,7 +100,7 @@ def _shown(section: nodes.Element) -> tuple[str, str] | None:
 
 def _unknown(code: str) -> list[str]:
     """The names that a block takes from elsewhere, apart from those of a report's first lines."""
-    tree = ast.parse(code)
+    tree = ast.parse(code, "the block")
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {node.id for node in names if isinstance(node.ctx, ast.Store)} | KNOWN
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}

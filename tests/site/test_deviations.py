@@ -115,6 +115,14 @@ def test_prompts_are_no_steps(project: Project) -> None:
             "## One\n\n```{testcode}\na = other\n```\n\n```{deviation} one\n```\n",
             "the first block of one does not stand alone: it needs other",
         ),
+        (
+            "## One\n\n```{testcode}\na =\n\n```{deviation} one\n```\n",
+            "docs/page.md:5: ERROR: a fence begins in line 8 inside of this one",
+        ),
+        (
+            "## One\n\n```{testcode}\na =\n```\n\n```{deviation} one\n```\n",
+            "it needs Python (invalid syntax (the block, line 1))",
+        ),
     ],
 )
 def test_page_and_data_belong_together(project: Project, page: str, message: str) -> None:

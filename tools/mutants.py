@@ -204,7 +204,7 @@ class Tests:
         if operators:
             calls.append(f"tests/softnpu/test_kernels.py -k '{' or '.join(sorted(operators))}'")
         for words in calls:
-            by, said = forked(lambda words=words: self._pytest(words), 4 * LIMIT)
+            by, said = forked(lambda words=words: self._pytest(words), 15 * LIMIT)
             if by:
                 sys.exit(f"mutants: the project is red without them: {by}: {said}")
 

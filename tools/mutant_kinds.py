@@ -25,7 +25,7 @@ KINDS = Path(__file__).with_name("mutants.toml")
 SEED = 12
 # What the lane of builds judges; the rest are arguments for pytest.
 BUILT = ("build", "records", "translations")
-# The files that decide a verdict, apart from the mutant itself, its neighbors and the tests that it names.
+# The files that decide a verdict, apart from the mutant itself, its room and the tests that it names.
 THROUGH = {
     "build": ("conf.py", "npudocs/*.py", "npudocs/execute/*.py", "npudocs/site/*.py"),
     "records": ("evidence/**/*.json", "npudocs/evidence/*.py"),
@@ -184,8 +184,9 @@ def _keyed(kind: Kind, mutant: Mutant) -> str:
         patterns = [*THROUGH[kind.judge], *(THROUGH["records"] if kind.recorded else ())]
     else:
         named = [word.partition("::")[0] for word in mutant.judge.split()]
-        beside = f"{Path(mutant.file).parent}/*{Path(mutant.file).suffix}"
-        patterns = [*THROUGH["pytest"], beside, *(name for name in named if name.endswith(".py"))]
+        room = "/".join(mutant.file.split("/")[:2])
+        patterns = [f"{room}/**/*.py", f"{room}/**/*.j2", *THROUGH["pytest"]]
+        patterns += [name for name in named if name.endswith(".py")]
     about = (kind.name, mutant.file, mutant.text, mutant.judge, [_hashes(one) for one in patterns])
     return hashlib.sha256(repr(about).encode()).hexdigest()
 

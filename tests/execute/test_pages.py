@@ -371,6 +371,14 @@ def test_what_changed_runs_again(project: Project) -> None:
     assert project.build().code != 0
 
 
+def test_what_changed_in_the_output_of_a_script_runs_again(project: Project) -> None:
+    page = "```{testcode}\nprint(1)\n```\n\n```{testoutput}\n1\n```\n"
+    project.page(page)
+    assert project.build("execute").code == 0
+    project.page(page.replace("\n1\n", "\n2\n"))
+    assert project.build("execute").code != 0
+
+
 def test_what_failed_runs_again(project: Project) -> None:
     name = str(project.root / "input.txt")
     project.page(f"```{{doctest}}\n>>> open({name!r}).read()\n'1'\n```")

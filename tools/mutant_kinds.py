@@ -30,7 +30,7 @@ THROUGH = {
     "build": ("conf.py", "npudocs/*.py", "npudocs/execute/*.py", "npudocs/site/*.py"),
     "records": ("evidence/**/*.json", "npudocs/evidence/*.py"),
     "translations": ("docs/**/*.md", "locales/**/*.po", "npudocs/site/translations/*.py"),
-    "pytest": ("tests/*.py",),
+    "pytest": ("tests/conftest.py", "tests/evidencefiles.py", "tests/tiny*.py"),
 }
 
 

@@ -92,10 +92,20 @@ class Build:
         import matplotlib
 
         matplotlib.use("Agg")
+        here = Path.cwd()
+        self.words, self.known, self.gallery, self.times = io.StringIO(), set(), {}, {}
+        if {kind.judge for kind in wanted} != {"translations"}:
+            self._run(here)
+        if any(kind.judge == "translations" for kind in wanted):
+            make = ["make", "-s", "catalogs", f"PYTHON={sys.executable}"]
+            subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
+            said = forked(lambda: ("", "\n".join(self.translations())))[1]
+            self.known |= set(said.splitlines())
+
+    def _run(self, here: Path) -> None:
+        """Run everything once, as it is."""
         from sphinx.application import Sphinx
 
-        here = Path.cwd()
-        self.words = io.StringIO()
         self.app = Sphinx(
             here / "docs",
             here,
@@ -112,11 +122,6 @@ class Build:
             sys.exit(f"mutants: the project is red without them:\n{self.words.getvalue()}")
         shutil.copy2("build/executed.json", "build/before.json")
         self.known = set(self.evidence("build/before.json"))
-        if any(kind.judge == "translations" for kind in wanted):
-            make = ["make", "-s", "catalogs", f"PYTHON={sys.executable}"]
-            subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
-            said = forked(lambda: ("", "\n".join(self.translations())))[1]
-            self.known |= set(said.splitlines())
         self.gallery = {p: p.read_bytes() for p in Path("docs/gallery").rglob("*") if p.is_file()}
         self.times = {path: path.stat().st_mtime_ns for path in self.gallery}
 
@@ -267,7 +272,8 @@ def lane(name: str, todo: set[str]) -> None:
     left = [(kind, one) for kind in wanted for one in chosen(kind) if one.key in todo]
     if not left:
         return
-    judges = Build(wanted) if name == "build" else Tests([mutant for _, mutant in left])
+    wanted, mutants = [kind for kind, _ in left], [mutant for _, mutant in left]
+    judges = Build(wanted) if name == "build" else Tests(mutants)
     for kind, mutant in left:
         path = Path(mutant.file)
         text, times = path.read_bytes(), path.stat()

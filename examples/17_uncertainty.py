@@ -139,3 +139,7 @@ torch.testing.assert_close(partials.cpu().to(torch.float64), exact, rtol=toleran
 # :math:`1 / \sqrt{2 N}`, 0.16 percent. The second order adds less than that. One percent is allowed.
 
 assert abs(samples.std().item() / sigma - 1) < 0.01
+# What the picture shows: with their correlation, the contributions make the deviation; the density has the area 1.
+together = contributions @ correlation.cpu() @ contributions
+assert abs(together.item() / sigma**2 - 1) < tolerance
+assert abs(torch.trapezoid(density, sigma * bell).item() - 1) < 1e-4

@@ -74,6 +74,9 @@ class Result:
 class Project:
     """A project in a folder of its own."""
 
+    # That warnings are errors.
+    strict: tuple[str, ...] = ("-W", "--keep-going")
+
     def __init__(self, root: Path, capfd: pytest.CaptureFixture[str]) -> None:
         self.root, self.capfd = root, capfd
         self.device(SOFTWARE)
@@ -106,7 +109,7 @@ class Project:
         """Build as the Makefile does, and return the exit code and all output."""
         self.capfd.readouterr()
         root = self.root
-        flags = ["-n", "-W", "--keep-going", "-c", str(root), "-b", builder, *options]
+        flags = ["-n", *self.strict, "-c", str(root), "-b", builder, *options]
         try:
             # Sphinx keeps catalogs as long as the process lives, which is longer than a project here.
             locale.translators.clear()

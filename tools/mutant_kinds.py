@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import hashlib
 import json
 import random
@@ -14,11 +15,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import tomllib
+try:
+    import tomllib
+except ModuleNotFoundError:  # Python 3.10, where pytest brings its twin
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = Path(__file__).with_name("mutants.toml")
 SEED = 12
+# What the lane of builds judges; the rest are arguments for pytest.
+BUILT = ("build", "records", "translations")
+# The files that decide a verdict, apart from the mutant itself, its room and the tests that it names.
+THROUGH = {
+    "build": ("conf.py", "npudocs/*.py", "npudocs/execute/*.py", "npudocs/site/*.py"),
+    "records": ("evidence/**/*.json", "npudocs/evidence/*.py"),
+    "translations": ("docs/**/*.md", "locales/**/*.po", "npudocs/site/translations/*.py"),
+    "pytest": ("tests/conftest.py", "tests/evidencefiles.py", "tests/tiny*.py"),
+}
 
 
 @dataclasses.dataclass
@@ -41,7 +54,8 @@ class Kind:
     redigested: bool = False
     # Asked where the build is green: whether the run is still what was recorded.
     recorded: bool = False
-    # Places that are let out, by a pattern of the line, and changes that no check has to see: {text, why}.
+    # Places that are let out, by a pattern of the line, and changes that no check has to see: {file, text, why},
+    # where `text` stands in the lines that are changed, wherever in the file these are.
     spare: str = ""
     explained: list[dict[str, str]] = dataclasses.field(default_factory=list)
 
@@ -56,10 +70,14 @@ class Mutant:
     after: str
     judge: str
     line: int = 0
+    # What the changed lines were, and what the file is with the change.
+    lines: str = ""
     text: str = ""
     seen: str = ""
     by: str = ""
     seconds: float = 0.0
+    # Of all that decides what becomes of it.
+    key: str = ""
 
 
 def digit(match: re.Match[str]) -> str:
@@ -137,6 +155,8 @@ def chosen(kind: Kind) -> list[Mutant]:
             return made
         text = (ROOT / mutant.file).read_text(encoding="utf-8")
         mutant.line = text.count("\n", 0, start) + 1
+        end = text.find("\n", max(start, start + len(mutant.before) - 1))
+        mutant.lines = text[text.rfind("\n", 0, start) + 1 : end]
         mutant.text = text[:start] + mutant.after + text[start + len(mutant.before) :]
         if kind.redigested:
             mutant.text = redigested(mutant.text)
@@ -144,6 +164,7 @@ def chosen(kind: Kind) -> list[Mutant]:
         module = Path(mutant.file).stem
         operator = (operators or [""])[-1]
         mutant.judge = mutant.judge.format(operator=operator, tests=tests_of(module))
+        mutant.key = _keyed(kind, mutant)
         # What no interpreter reads is noticed by everything.
         if not mutant.file.endswith(".py") or _reads(mutant.text):
             made.append(mutant)
@@ -155,6 +176,28 @@ def chosen(kind: Kind) -> list[Mutant]:
 def tests_of(module: str) -> str:
     """The tests of a module, as the table has them."""
     return table()["tests"].get(module, "")
+
+
+def _keyed(kind: Kind, mutant: Mutant) -> str:
+    """A digest of all that decides what becomes of a mutant."""
+    if kind.judge in BUILT:
+        patterns = [*THROUGH[kind.judge], *(THROUGH["records"] if kind.recorded else ())]
+    else:
+        named = [word.partition("::")[0] for word in mutant.judge.split()]
+        room = "/".join(mutant.file.split("/")[:2])
+        patterns = [f"{room}/**/*.py", f"{room}/**/*.j2", *THROUGH["pytest"]]
+        patterns += [name for name in named if name.endswith(".py")]
+    about = (kind.name, mutant.file, mutant.text, mutant.judge, [_hashes(one) for one in patterns])
+    return hashlib.sha256(repr(about).encode()).hexdigest()
+
+
+@functools.cache
+def _hashes(pattern: str) -> list[tuple[str, str]]:
+    """The files of a pattern, and what is in them."""
+    return [
+        (str(path.relative_to(ROOT)), hashlib.sha256(path.read_bytes()).hexdigest())
+        for path in sorted(ROOT.glob(pattern))
+    ]
 
 
 def _reads(text: str) -> bool:

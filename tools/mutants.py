@@ -9,6 +9,10 @@ of its own and each mutant in a fork of it, so that nothing is imported or built
 ``pytest``   what runs pages and kernels is judged by the tests that the kind names
 
     python -m tools.mutants [KIND ...]     # the table; build/mutants.json lists every mutant
+
+What was judged is kept, in ``build/mutants-LANE.jsonl``, and not judged again until the mutant changes, its test, or
+what it goes through (`mutant_kinds.THROUGH`): a run that was interrupted goes on where it was. ``--fresh`` judges all:
+about a quarter of an hour on two idle cores, by the times of its parts.
 """
 
 from __future__ import annotations
@@ -33,13 +37,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tools.mutant_kinds import ROOT, Kind, Mutant, chosen, kinds, table
+from tools.mutant_kinds import BUILT, ROOT, Kind, Mutant, chosen, kinds, table
 
 # Seconds that the judge of one mutant may take, and one block or script in it.
-LIMIT, STEP = 150, 20
+LIMIT, STEP = 90, 20
 LANES = ("build", "pytest")
-# What the process of the first lane judges; the rest are arguments for pytest.
-BUILT = ("build", "records", "translations")
 # What the process of the second lane has imported before it is forked.
 WARM = (
     "matplotlib.pyplot",
@@ -61,7 +63,8 @@ def forked(judge: Callable[[], tuple[str, str]], limit: float = LIMIT) -> tuple[
             try:
                 words = judge()
             except BaseException as error:
-                words = ("an error that ends the run", f"{type(error).__name__}: {error}")
+                # A traceback is no message: nobody has said what is wrong.
+                words = ("", f"a traceback: {type(error).__name__}: {error}")
             Path(answer.name).write_text(json.dumps(words), encoding="utf-8")
             os._exit(0)
         end = time.monotonic() + limit
@@ -83,14 +86,26 @@ def forked(judge: Callable[[], tuple[str, str]], limit: float = LIMIT) -> tuple[
 class Build:
     """The project as Sphinx knows it after everything ran; a mutant is what changed since."""
 
+    limit = LIMIT
+
     def __init__(self, wanted: list[Kind]) -> None:
         import matplotlib
 
         matplotlib.use("Agg")
+        here = Path.cwd()
+        self.words, self.known, self.gallery, self.times = io.StringIO(), set(), {}, {}
+        if {kind.judge for kind in wanted} != {"translations"}:
+            self._run(here)
+        if any(kind.judge == "translations" for kind in wanted):
+            make = ["make", "-s", "catalogs", f"PYTHON={sys.executable}"]
+            subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
+            said = forked(lambda: ("", "\n".join(self.translations())))[1]
+            self.known |= set(said.splitlines())
+
+    def _run(self, here: Path) -> None:
+        """Run everything once, as it is."""
         from sphinx.application import Sphinx
 
-        here = Path.cwd()
-        self.words = io.StringIO()
         self.app = Sphinx(
             here / "docs",
             here,
@@ -107,11 +122,6 @@ class Build:
             sys.exit(f"mutants: the project is red without them:\n{self.words.getvalue()}")
         shutil.copy2("build/executed.json", "build/before.json")
         self.known = set(self.evidence("build/before.json"))
-        if any(kind.judge == "translations" for kind in wanted):
-            make = ["make", "-s", "catalogs", f"PYTHON={sys.executable}"]
-            subprocess.run(make, check=True, stdout=subprocess.DEVNULL)
-            said = forked(lambda: ("", "\n".join(self.translations())))[1]
-            self.known |= set(said.splitlines())
         self.gallery = {p: p.read_bytes() for p in Path("docs/gallery").rglob("*") if p.is_file()}
         self.times = {path: path.stat().st_mtime_ns for path in self.gallery}
 
@@ -183,7 +193,7 @@ class Build:
 class Tests:
     """The tests of a process that has imported what is not broken here, and that they need."""
 
-    def __init__(self, wanted: list[Kind]) -> None:
+    def __init__(self, wanted: list[Mutant]) -> None:
         for name in WARM:
             importlib.import_module(name)
         if mine := [
@@ -192,7 +202,7 @@ class Tests:
             sys.exit(f"mutants: what is broken here is imported already: {', '.join(mine)}")
         # Without mutants they must pass, all of them.
         files, operators = set(), set()
-        for mutant in (mutant for kind in wanted for mutant in chosen(kind)):
+        for mutant in wanted:
             words = shlex.split(mutant.judge)
             if "-k" in words:
                 operators.add(words[-1])
@@ -201,10 +211,14 @@ class Tests:
         calls = [" ".join(sorted(files))] if files else []
         if operators:
             calls.append(f"tests/softnpu/test_kernels.py -k '{' or '.join(sorted(operators))}'")
+        began = time.monotonic()
         for words in calls:
-            by, said = forked(lambda words=words: self._pytest(words), 4 * LIMIT)
+            by, said = forked(lambda words=words: self._pytest(words), 15 * LIMIT)
             if by:
                 sys.exit(f"mutants: the project is red without them: {by}: {said}")
+
+        # On a busy machine, too, none of them takes as long as all together.
+        self.limit = max(LIMIT, time.monotonic() - began)
 
     def judge(self, kind: Kind, mutant: Mutant) -> tuple[str, str]:
         """Run the tests of this kind, up to the first that fails."""
@@ -234,26 +248,47 @@ class Tests:
         """Do nothing: tests write into folders of their own."""
 
 
-def lane(name: str, names: list[str]) -> None:
-    """Judge the mutants of one lane, in this clone, and print a line of JSON for each."""
-    wanted = [kind for kind in kinds(names) if (kind.judge in BUILT) == (name == "build")]
-    if not wanted:
+def verdicts(name: str) -> Path:
+    """The file that keeps what a lane has judged, one mutant in a line."""
+    return ROOT / "build" / f"mutants-{name}.jsonl"
+
+
+def judged() -> dict[str, Mutant]:
+    """What is kept, by the keys of the mutants; the last where there are several."""
+    found = {}
+    for path in map(verdicts, LANES):
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        for line in lines:
+            # The lane of builds may print something else.
+            if line.startswith("{"):
+                mutant = Mutant(**json.loads(line))
+                found[mutant.key] = mutant
+    return found
+
+
+def lane(name: str, todo: set[str]) -> None:
+    """Judge the mutants of one lane that have these keys, in this clone; print a line of JSON for each."""
+    wanted = [kind for kind in kinds([]) if (kind.judge in BUILT) == (name == "build")]
+    left = [(kind, one) for kind in wanted for one in chosen(kind) if one.key in todo]
+    if not left:
         return
-    judges = Build(wanted) if name == "build" else Tests(wanted)
-    for kind in wanted:
-        for mutant in chosen(kind):
-            path = Path(mutant.file)
-            text, times = path.read_bytes(), path.stat()
-            path.write_text(mutant.text, encoding="utf-8")
-            began = time.perf_counter()
-            try:
-                mutant.by, mutant.seen = forked(lambda k=kind, m=mutant: judges.judge(k, m))
-            finally:
-                path.write_bytes(text)
-                os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-                judges.restore()
-            mutant.seconds = round(time.perf_counter() - began, 2)
-            print(json.dumps(dataclasses.asdict(mutant) | {"text": ""}), flush=True)
+    wanted, mutants = [kind for kind, _ in left], [mutant for _, mutant in left]
+    judges = Build(wanted) if name == "build" else Tests(mutants)
+    for kind, mutant in left:
+        path = Path(mutant.file)
+        text, times = path.read_bytes(), path.stat()
+        path.write_text(mutant.text, encoding="utf-8")
+        began = time.perf_counter()
+        try:
+            mutant.by, mutant.seen = forked(
+                lambda k=kind, m=mutant: judges.judge(k, m), judges.limit
+            )
+        finally:
+            path.write_bytes(text)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            judges.restore()
+        mutant.seconds = round(time.perf_counter() - began, 2)
+        print(json.dumps(dataclasses.asdict(mutant) | {"text": ""}), flush=True)
 
 
 def clone(into: Path) -> None:
@@ -280,51 +315,60 @@ def report(wanted: list[Kind], found: list[Mutant]) -> int:
         by = ", ".join(f"{name} ({number})" for name, number in counts.most_common(3))
         print(f"{kind.name:44} {len(mine):4} {len(mine) - len(missed):4}  {by}")
         for mutant in missed:
-            reasons = [one["why"] for one in kind.explained if one["text"] in mutant.before]
-            bad += not reasons
-            words = f"explained: {reasons[0]}" if reasons else "NOT SEEN"
-            print(
-                f"    {mutant.file}:{mutant.line}: {mutant.before!r} to {mutant.after!r}: {words}"
-            )
+            why = next((one["why"] for one in kind.explained if explains(one, mutant)), "")
+            bad += not why
+            words = f"explained: {why}" if why else f"NOT SEEN {mutant.seen}"
+            change = f"{mutant.before!r} to {mutant.after!r}"
+            print(f"    {mutant.file}:{mutant.line}: {change}: {words}")
         bad += (kind.sites or len(kind.edits)) - len(mine)
     seen = sum(bool(mutant.by) for mutant in found)
-    print(
-        f"{len(found)} mutants of {len(wanted)} kinds, {seen} seen; every one: build/mutants.json"
-    )
+    counts = f"{len(found)} mutants of {len(wanted)} kinds, {seen} seen"
+    print(f"{counts}; every one: build/mutants.json")
     if bad:
         print(f"mutants: {bad} were not seen, and nothing explains it", file=sys.stderr)
     return bool(bad)
+
+
+def explains(one: dict[str, str], mutant: Mutant) -> bool:
+    """Whether an explanation is of this mutant."""
+    return one["file"] == mutant.file and one["text"] in mutant.lines
 
 
 def main() -> int:
     """Run both lanes, and report."""
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
     parser.add_argument("kinds", nargs="*")
+    parser.add_argument("--fresh", action="store_true", help="judge again what was judged before")
     parser.add_argument("--lane", choices=LANES, help=argparse.SUPPRESS)
+    parser.add_argument("--todo", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.lane:
-        lane(options.lane, options.kinds)
+        lane(options.lane, {*options.todo.read_text(encoding="utf-8").split()})
         return 0
-    wanted, found = kinds(options.kinds), []
-    began = time.monotonic()
+    wanted = kinds(options.kinds)
+    began, failed = time.monotonic(), []
+    keys = [mutant.key for kind in wanted for mutant in chosen(kind)]
+    (ROOT / "build").mkdir(exist_ok=True)
+    known = {} if options.fresh else judged()
     with tempfile.TemporaryDirectory(prefix="mutants") as scratch:
+        left = [key for key in keys if key not in known]
+        todo = Path(scratch, "todo")
+        todo.write_text("\n".join(left), encoding="utf-8")
         running = []
-        for name in LANES:
+        for name in LANES if left else ():
             folder = Path(scratch, name)
             clone(folder)
             command = [sys.executable, "-m", "softnpu", "run", "-m", "tools.mutants"]
-            command += ["--lane", name, *options.kinds]
-            with Path(scratch, f"{name}.out").open("w") as output:
+            command += ["--lane", name, "--todo", str(todo)]
+            with verdicts(name).open("a") as output:
                 running.append(subprocess.Popen(command, cwd=folder, stdout=output))
         failed = [process.wait() for process in running]
-        for name in LANES:
-            text = Path(scratch, f"{name}.out").read_text(encoding="utf-8")
-            found += [Mutant(**json.loads(line)) for line in text.splitlines() if line[:1] == "{"]
-    (ROOT / "build").mkdir(exist_ok=True)
+    known = judged()
+    found = [known[key] for key in keys if key in known]
     listed = [{k: v for k, v in dataclasses.asdict(one).items() if k != "text"} for one in found]
     (ROOT / "build/mutants.json").write_text(json.dumps(listed, indent=1) + "\n", encoding="utf-8")
     code = report(wanted, found)
-    print(f"{time.monotonic() - began:.0f} s")
+    print(f"{time.monotonic() - began:.0f} s, {len(keys) - len(left)} judged before")
     return code or any(failed)
 
 

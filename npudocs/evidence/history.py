@@ -85,10 +85,21 @@ def _of_the_past(root: Path, folder: Path, runs: dict[Path, dict[str, Any]]) -> 
     for path in sorted(path for path in past.keys() & runs.keys() if "passed" in runs[path]):
         for blob in past[path] - {"0" * 40}:
             old, new = json.loads(git(root, "cat-file", "blob", blob)), runs[path]
-            same = all(old[key] == new[key] for key in ("schema", "started"))
-            if same and old["digest"] != new["digest"]:
+            if old["digest"] != new["digest"] and _of_one_run(old, new):
                 yield str(files.refusal(path, "started", "the record of this run said otherwise"))
                 break
+
+
+def _of_one_run(old: dict[str, Any], new: dict[str, Any]) -> bool:
+    """Whether two records say that they began at one moment, or all their checks took equally long.
+
+    Who changes the times as well is not found out: only the history of a run elsewhere shows that.
+    """
+    if old["schema"] != new["schema"]:
+        return False
+    times = [(t, new["passed"][name]) for name, t in old["passed"].items() if name in new["passed"]]
+    copied = 2 * len(times) > len(old["passed"]) and all(t == again for t, again in times)
+    return copied or old["started"] == new["started"]
 
 
 def _of_texts(root: Path, records: list[Record]) -> Iterator[str]:

@@ -7,10 +7,12 @@ ignores the text of expected errors; its directives and its way of groups are ke
 from __future__ import annotations
 
 import ast
+import ctypes
 import doctest
 import linecache
 import os
 import sys
+import tempfile
 import textwrap
 import time
 import traceback
@@ -26,16 +28,33 @@ from npudocs.execute.results import Result
 ORDER = {"testsetup": 0, "testcleanup": 2}
 
 
+class _Output(doctest._SpoofOut):
+    """What the blocks of a page print, and what they write past Python: other processes, libraries in C."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.past = tempfile.TemporaryFile()  # noqa: SIM115 (for the rest of the process)
+        os.dup2(self.past.fileno(), 1)
+
+    def getvalue(self) -> str:
+        """All since the last time, what was written past Python at its end."""
+        ctypes.CDLL(None).fflush(None)
+        self.past.seek(0)
+        written = self.past.read().decode(errors="replace")
+        self.past.seek(0)
+        self.past.truncate()
+        return super().getvalue() + written
+
+
 class _Runner(doctest.DocTestRunner):
     """Runs one block; keeps what failed as (line in the page, words)."""
 
-    def __init__(self, mode: str, name: str, output: Any) -> None:
+    def __init__(self, mode: str, name: str, output: _Output) -> None:
         self.checker = doctest.OutputChecker()
         super().__init__(checker=self.checker, verbose=False, optionflags=FLAGS)
         self.mode, self.name = mode, name
-        if output:
-            # One for all blocks: what a block keeps of it, as a logger does, prints in the next one.
-            self._fakeout = output
+        # One for all blocks: what a block keeps of it, as a logger does, prints in the next one.
+        self._fakeout = output
         self.failed: list[tuple[int, str]] = []
 
     def report_start(self, out: Any, test: doctest.DocTest, example: doctest.Example) -> None:
@@ -94,7 +113,7 @@ class PageRun:
     ) -> None:
         self.root, self.blocks, self.state = root, blocks, state
         self.done, self.report = done, report
-        self.output: Any = None
+        self.output = _Output()
         self.used: int | None = None
         self.parts: dict[int, str] = {}
         numbers: Counter[str] = Counter()
@@ -149,7 +168,6 @@ class PageRun:
             return
         name = os.path.relpath(block.path, self.root)
         runner = _Runner("single" if block.kind == "doctest" else "exec", name, self.output)
-        self.output = runner._fakeout
         before = self.state.used() if self.state.used else 0
         runner.run_block(test, namespace)
         self.used = self.state.used() - before if self.state.used else None

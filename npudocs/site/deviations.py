@@ -62,13 +62,17 @@ def _read(app: Sphinx, doctree: nodes.document) -> None:
         if part["name"] != "deviation":
             continue
         (name,) = part["arguments"]
-        shown = _shown(part.parent)
-        message = ""
+        message, shown, missing = "", None, []
+        try:
+            shown = _shown(part.parent)
+            missing = _unknown(shown[0]) if shown else []
+        except (SyntaxError, ValueError) as error:
+            missing = [f"Python ({error})"]
         if name not in data.of(app).deviations:
             message = f"evidence/{data.DEVIATIONS} has no deviation {name!r}"
         elif shown is None:
             message = f"the section of {name} has no executed block before {{deviation}}"
-        elif missing := _unknown(shown[0]):
+        elif missing:
             message = (
                 f"the first block of {name} does not stand alone: it needs {', '.join(missing)}"
             )
@@ -96,7 +100,7 @@ def _shown(section: nodes.Element) -> tuple[str, str] | None:
 
 def _unknown(code: str) -> list[str]:
     """The names that a block takes from elsewhere, apart from those of a report's first lines."""
-    tree = ast.parse(code)
+    tree = ast.parse(code, "the block")
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
     bound = {node.id for node in names if isinstance(node.ctx, ast.Store)} | KNOWN
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}

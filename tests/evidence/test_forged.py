@@ -65,9 +65,10 @@ class Clone:
             "kind": kind, "where": where, "commit": self.git("rev-parse", "HEAD").strip(),
             "started": "2026-11-30T10:00:00+00:00", "seconds": 9.0,
         }  # fmt: skip
-        return writing.write_record(made | about, self.entries(), self.folder)[0]
+        made |= about
+        return writing.write_record(made, self.entries(made["seconds"] / 9), self.folder)[0]
 
-    def entries(self) -> list[Entry]:
+    def entries(self, seconds: float = 1.0) -> list[Entry]:
         """The checks of all files, as they are now."""
         blobs = {n: evidence.blob((self.root / n).read_bytes()) for n in TEXTS}
         parts = [("examples/1.py", ""), *(("tests/npu/test_a.py", f"test_{n}") for n in "abc")]
@@ -76,7 +77,7 @@ class Clone:
         for file, part in parts:
             end = ("failed", "no") if part == "test_c" else ("passed", "")
             source = blobs[file] if file.endswith(".py") else BLOCKS
-            found.append(Entry(file, part, (), (1,), "", source, *end, 1.0, blobs[file]))
+            found.append(Entry(file, part, (), (1,), "", source, *end, seconds, blobs[file]))
         return found
 
     def forge(self, name: str, edit: Callable[[dict[str, Any]], Any], to: str = "") -> None:
@@ -120,6 +121,17 @@ def test_a_failure_turned_into_a_pass(clone: Clone) -> None:
     # Nor when it is committed.
     clone.commit("2026-12-01")
     assert clone.problem() == f"{CHIP}: started: the record of this run said otherwise"
+
+
+def test_a_pass_with_a_new_start_and_the_old_times(clone: Clone) -> None:
+    name = clone.id("test_c")
+
+    def edit(content: dict[str, Any]) -> None:
+        content["passed"][name] = content["others"].pop(name)["seconds"]
+        content["started"] = "2026-11-30T11:00:00+00:00"
+
+    clone.forge(A2, edit)
+    assert clone.problem() == f"{A2}: started: the record of this run said otherwise"
 
 
 def test_a_run_that_is_recorded_again_replaces_the_record(clone: Clone) -> None:
@@ -272,6 +284,12 @@ def test_seconds_that_cannot_be(
     assert clone.problem() == f"{A2}: {words}"
 
 
+def _run_again(content: dict[str, Any]) -> None:
+    """Make a record that of another run, which began later and took longer."""
+    content["started"] = "2026-11-30T11:00:00+00:00"
+    content["passed"] = {name: seconds + 0.1 for name, seconds in content["passed"].items()}
+
+
 @pytest.mark.parametrize(
     ("parts", "words"),
     [
@@ -291,7 +309,7 @@ def test_a_check_that_is_left_out(clone: Clone, parts: list[str], words: str) ->
     names = [clone.id(part) for part in parts]
 
     def edit(content: dict[str, Any]) -> None:
-        content["started"] = "2026-11-30T11:00:00+00:00"
+        _run_again(content)
         for name in names:
             content["passed"].pop(name, None) or content["others"].pop(name)
 
@@ -303,7 +321,7 @@ def test_a_file_that_broke_has_fewer_checks(clone: Clone) -> None:
     lost, broken = clone.id("test_b"), clone.id("test_c")
 
     def edit(content: dict[str, Any]) -> None:
-        content["started"] = "2026-11-30T11:00:00+00:00"
+        _run_again(content)
         del content["passed"][lost]
         content["others"][broken]["outcome"] = "crashed"
 

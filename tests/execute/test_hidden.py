@@ -235,15 +235,18 @@ def test_a_second_build_waits_and_says_for_whom(project: Project) -> None:
             "import fcntl, sys, time\n"
             "file = open(sys.argv[1], 'a+')\n"
             "fcntl.flock(file, fcntl.LOCK_EX)\n"
-            "file.write('4711')\nfile.flush()\nprint('held', flush=True)\ntime.sleep(2)\n",
+            "file.write('4711')\nfile.flush()\nprint('held', flush=True)\ntime.sleep(2)\n"
+            "print(time.time())\n",
             str(project.root / "build/.lock"),
         ],
         stdout=subprocess.PIPE,
     )
     assert holder.stdout.readline() == b"held\n"
     result = project.build()
-    assert holder.poll() is not None or holder.wait(5) == 0
+    released = float(holder.communicate(timeout=5)[0])
     assert result.code == 0, result.output
+    # What a build that holds the lock writes into it, and so no earlier.
+    assert (project.root / "build/.lock").stat().st_mtime > released - 0.5
     assert "waiting for the build of process 4711" in result.output
 
 
@@ -263,6 +266,13 @@ def test_a_page_that_does_not_use_the_device_says_so(project: Project) -> None:
     assert "examples/one.py:1: ERROR: claims to run on the device" in result.output
     project.script("one", "import counting\ncounting.count += 1")
     assert project.build().code == 0
+    test = "import unittest\n\nclass TestOne(unittest.TestCase):\n    def test_one(self):\n        {}\n"
+    project.write("tests/test_a.py", test.format("pass"))
+    result = project.build("execute")
+    assert result.code != 0
+    assert "tests/test_a.py:1: ERROR: claims to run on the device" in result.output
+    project.write("tests/test_a.py", test.format("import counting; counting.count += 1"))
+    assert project.build("execute").code == 0
 
 
 @pytest.mark.full

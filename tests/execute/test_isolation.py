@@ -87,6 +87,7 @@ def test_a_script_that_breaks_is_named(
     broken, fine = (project.units()[f"examples/{name}.py"]["results"][0] for name in ("one", "two"))
     assert (broken["outcome"], broken["line"], fine["outcome"]) == (outcome, line, "passed")
     assert result.output.count(f"examples/one.py:{line}: ERROR") == 1
+    assert "2 scripts: 1 failed, 1 passed" in result.output
     assert words in broken["message"]
 
 
@@ -161,17 +162,27 @@ def _step(part: str, work: object) -> object:
     return run
 
 
-def test_a_child_that_outlives_its_process_does_not_hold_up_the_run() -> None:
+def test_a_child_that_outlives_its_process_is_ended_with_it(tmp_path: Path) -> None:
     def fork_and_die() -> None:
-        if os.fork() == 0:
-            time.sleep(60)
-        os._exit(5)
+        if child := os.fork():
+            (tmp_path / "child").write_text(str(child))
+            os._exit(5)
+        time.sleep(60)
 
     began = time.monotonic()
     ((_, ended),) = isolate.run([Task("a", _step("one", fork_and_die))], limit=30)
     assert (ended.broke.outcome, ended.broke.line) == ("crashed", 7)
     assert "exit code 5" in ended.broke.message
     assert time.monotonic() - began < 20
+    child = Path("/proc", (tmp_path / "child").read_text())
+    _wait_for(lambda: not child.exists() or "zombie" in (child / "status").read_text(), 10)
+
+
+def test_a_step_that_hangs_is_ended() -> None:
+    task = Task("a", _step("one", lambda: time.sleep(60)))
+    ((_, ended),) = isolate.run([task], limit=0.2)
+    assert (ended.broke.outcome, ended.broke.line) == ("timeout", 7)
+    assert ended.broke.message.startswith("no result after 0.2 s")
 
 
 def test_what_a_function_returns_comes_back_and_its_state_does_not() -> None:

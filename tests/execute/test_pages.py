@@ -237,12 +237,15 @@ def test_groups_and_setup(project: Project) -> None:
         ```
 
         ```{doctest} one
+        >>> import torch
         >>> x = base
+        >>> torch.set_default_dtype(torch.float64)
         ```
 
         ```{doctest} two
-        >>> "x" in globals(), base
-        (False, 10)
+        >>> import torch
+        >>> "x" in globals(), base, torch.get_default_dtype()
+        (False, 10, torch.float32)
         ```
         """)
     result = project.build("doctest")
@@ -366,6 +369,46 @@ def test_what_changed_runs_again(project: Project) -> None:
     assert "Not executed: 1 skipped" in project.read("html/page.html")
     project.page(page.format(options=":skipif: False\n:reason: not today\n\n", shown="3"))
     assert project.build().code != 0
+
+
+def test_what_changed_in_the_output_of_a_script_runs_again(project: Project) -> None:
+    page = "```{testcode}\nprint(1)\n```\n\n```{testoutput}\n1\n```\n"
+    project.page(page)
+    assert project.build("execute").code == 0
+    project.page(page.replace("\n1\n", "\n2\n"))
+    assert project.build("execute").code != 0
+
+
+def test_what_failed_runs_again(project: Project) -> None:
+    name = str(project.root / "input.txt")
+    project.page(f"```{{doctest}}\n>>> open({name!r}).read()\n'1'\n```")
+    assert project.build("execute").code != 0
+    project.write("input.txt", "1")
+    assert project.build("execute").code == 0
+
+
+def test_a_block_that_is_skipped_in_part_runs_nevertheless(project: Project) -> None:
+    project.page("```{doctest}\n:reason: r\n\n>>> 1  # doctest: +SKIP\n>>> 2\n3\n```")
+    assert project.build("doctest").code != 0
+    assert project.outcomes() == [("block 1", 7, "failed")]
+
+
+def test_what_is_written_past_python_is_compared(project: Project) -> None:
+    code = "import os, subprocess\nprint(1)\n_ = os.write(1, b'2\\n')\n"
+    code += "_ = subprocess.run(['echo', '3'], check=True)"
+    page = f"```{{testcode}}\n{code}\n```\n\n```{{testoutput}}\n1\n2\n3\n```\n"
+    project.page(page)
+    assert project.build("doctest").code == 0
+    project.page(page.replace("\n3\n", "\n4\n"))
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "Got:\n    1\n    2\n    3\n" in result.output
+
+
+def test_a_build_in_which_warnings_may_be_is_red_nevertheless(project: Project) -> None:
+    project.strict = ()
+    project.page("```{doctest}\n>>> 1\n2\n```")
+    assert project.build("doctest").code != 0
 
 
 def test_a_page_that_did_not_change_runs_again_on_another_device(project: Project) -> None:

@@ -88,6 +88,10 @@ def test_table_section_and_report(project: Project) -> None:
     assert "The `cause` of one. A formula is missing." in text
     assert "- Ascend/op-plugin, `config/derivatives.yaml`: `one`" in text
     assert "Add it." in text
+    assert "Not confirmed." not in page
+    write(project, data(confirmed="seen"))
+    assert project.build().code == 0
+    assert "Not confirmed." in project.read("html/page.html")
 
 
 def test_prompts_are_no_steps(project: Project) -> None:
@@ -114,6 +118,14 @@ def test_prompts_are_no_steps(project: Project) -> None:
         (
             "## One\n\n```{testcode}\na = other\n```\n\n```{deviation} one\n```\n",
             "the first block of one does not stand alone: it needs other",
+        ),
+        (
+            "## One\n\n```{testcode}\na =\n\n```{deviation} one\n```\n",
+            "docs/page.md:5: ERROR: a fence begins in line 8 inside of this one",
+        ),
+        (
+            "## One\n\n```{testcode}\na =\n```\n\n```{deviation} one\n```\n",
+            "it needs Python (invalid syntax (the block, line 1))",
         ),
     ],
 )

@@ -129,11 +129,13 @@ def test_software_is_named_and_never_drawn_as_a_chip(site: Project) -> None:
     record(site, OPERATORS)
     page = build(site)
     assert "torch_npu 2.13.0 as A2, software NPU, float32" in page
+    assert "<strong>software NPU</strong> torch_npu 2.13.0, torch " in page
     assert "npudocs-banner npudocs-software" in page and "npudocs-silicon" not in page
     assert "✔" not in page and "✓" not in page
     record(site, OPERATORS, "2.14.0", "A2", "silicon")
     page = build(site)
     assert "torch_npu 2.14.0 on A2, Ascend chip, float32" in page
+    assert "<strong>Ascend chip</strong> torch_npu 2.14.0, torch " in page
     assert [k for k in ("software", "silicon") if f'<option value="{k}"' in page] == [
         "software", "silicon",
     ]  # fmt: skip

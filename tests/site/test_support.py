@@ -55,6 +55,11 @@ def test_three_kinds_never_look_alike(site: Project) -> None:
     assert 'id="claim-page"' in site.read("html/evidence/index.html")
 
 
+def test_a_claim_has_the_sign_of_what_it_says(site: Project) -> None:
+    claims(site, "page", {"dtypes": ["float32"], "says": "not supported"})
+    assert "“✘ claimed”" in table(site)
+
+
 def test_failure_and_partial_results_carry_their_note(site: Project) -> None:
     failed = entry(site, part="b", outcome="crashed", message="signal 11")
     record(site, entry(site), failed, entry(site, part="c", outcome="skipped"))

@@ -47,6 +47,11 @@ def test_complete_translations_are_fine(tmp_path: Path) -> None:
     assert found == []
 
 
+def test_code_alone_is_not_translated_into_other_code(tmp_path: Path) -> None:
+    lacks, has = run(tmp_path, {"`x`": "`xx`", "`y`": "`y`", "torch.func.jvp": ""})
+    assert lacks.endswith("lacks `x`: '`x`'") and "has `xx`" in has
+
+
 @pytest.mark.parametrize("translation", [None, ""])
 def test_an_untranslated_text_is_named(tmp_path: Path, translation: str | None) -> None:
     found = run(tmp_path, {"One.": "一。", "Two words.": translation})

@@ -74,6 +74,7 @@ ROUNDED = {
     "aclnnMoeTokenUnpermuteGrad", "aclnnMoeGatingTopK",
     "aclnnFlashAttentionScoreV2", "aclnnFlashAttentionScoreGradV2",
     "aclnnLSTM", "aclnnLstmBackward", "aclnnGRU", "aclnnGRUBackward",
+    "aclnnThnnFusedLstmCell", "aclnnThnnFusedLstmCellBackward",
 }  # fmt: skip
 
 

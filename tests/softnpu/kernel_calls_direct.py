@@ -75,6 +75,19 @@ def _scatter_reduce(kernel, x: Inputs):
     ]
 
 
+def _one_batch_for_all(kernel, function, x: Inputs, *first):
+    """A batch of 1 in either operand, which CANN's operators take and torch's do not."""
+    batches = [(x(1, 3, 4), x(2, 4, 5)), (x(2, 3, 4), x(1, 4, 5)), (x(1, 3, 4), x(0, 4, 5))]
+    rest = (0.5, 2) if first else ()
+    return [
+        pair
+        for a, b in batches
+        for pair in _made(
+            lambda *given: kernel(*given, 0), function(*first, a @ b), *first, a, b, *rest
+        )
+    ]
+
+
 def _first(kernel, x: Inputs, true, out, *inputs):
     """A kernel that finds the shape of its output only when it runs."""
     shape = kernel(*inputs, out)["out"]
@@ -256,6 +269,13 @@ def _clamped(name):
 
 
 DIRECT = {
+    "aclnnAddbmm": lambda k, x: _one_batch_for_all(
+        k, lambda t, product: 0.5 * t + 2 * product.sum(0), x, x(3, 5)
+    ),
+    "aclnnBaddbmm": lambda k, x: _one_batch_for_all(
+        k, lambda t, product: 0.5 * t + 2 * product, x, x(1, 3, 5)
+    ),
+    "aclnnBatchMatMul": lambda k, x: _one_batch_for_all(k, lambda product: product, x),
     "aclnnDropoutGenMask": _mask,
     "aclnnDropoutV3": _dropout,
     "aclnnFlashAttentionScoreV4": _attention,

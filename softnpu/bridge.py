@@ -9,7 +9,9 @@ import atexit
 import ctypes
 import faulthandler
 import inspect
+import json
 import os
+import re
 import sys
 import threading
 import traceback
@@ -114,6 +116,22 @@ def flat_shapes(kernel: Callable[..., object], shapes: object) -> tuple[int, ...
     for parameter, shape in shapes.items():
         flat += (order.index(parameter), len(shape), *shape)
     return tuple(flat)
+
+
+def default_device(path: str | None) -> int:
+    """The device that the file for ``aclInit`` names as the default one, -1 where it names none.
+
+    Raises:
+        ValueError: no JSON, or a device that is no number, as in CANN.
+        OSError: the file cannot be read.
+    """
+    if not path:
+        return -1
+    with open(path, encoding="utf-8") as file:
+        text = json.load(file).get("defaultDevice", {}).get("default_device", "-1")
+    if text != "-1" and not re.fullmatch(r"0|[1-9]\d*", text):
+        raise ValueError(f"default_device in {path} is {text!r}, should be the number of a device")
+    return int(text)
 
 
 def _configure() -> None:

@@ -32,6 +32,8 @@ CORRECTIONS = {
     ("aclnnMinDim", "indices"): "INT32,INT64 0-8",  # checked by nothing, and torch needs int64
     ("aclnnLogSpace", "result"): "FLOAT,FLOAT16,BFLOAT16 0-8",  # its shape has one dimension
     ("aclnnEmbeddingBag", "maxIndices"): "INT32,INT64 0-2",  # two in the mode for maxima
+    # Two with batchSizes, as the document's own notes say beside its 3.
+    ("aclnnLSTM", "input"): "FLOAT,FLOAT16 2-3",
 }
 # Documented for the 950DT only, and called on every product, which the host code serves.
 EVERYWHERE = {

@@ -46,7 +46,17 @@ static aclError python_error(const char *what) {
     return ACLNN_ERR_RUNTIME;
 }
 
-aclError softnpu_kernels_start(void) {
+static bool read_config(object *bridge, const char *path, int *default_device) {
+    object *reader = PyObject_GetAttrString(bridge, "default_device");
+    object *device = reader ? PyObject_CallFunction(reader, "z", path) : NULL;
+    if (device) {
+        *default_device = (int)PyLong_AsLongLong(device);
+    }
+    forget(reader), forget(device);
+    return device != NULL;
+}
+
+aclError softnpu_kernels_start(const char *config_path, int *default_device) {
     if (!softnpu_python_is_there()) {
         return softnpu_fail(ACLNN_ERR_RUNTIME, "softnpu: the kernels need a Python interpreter");
     }
@@ -57,7 +67,8 @@ aclError softnpu_kernels_start(void) {
     if (!bridge || !softnpu_shield_start(bridge) || !softnpu_convert_start(bridge) ||
         !(find_kernel = PyObject_GetAttrString(bridge, "find_kernel")) ||
         !(flat_shapes = PyObject_GetAttrString(bridge, "flat_shapes")) ||
-        !(explain = PyObject_GetAttrString(bridge, "explain"))) {
+        !(explain = PyObject_GetAttrString(bridge, "explain")) ||
+        !read_config(bridge, config_path, default_device)) {
         code = python_error("cannot start");
     }
     forget(bridge);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "blocks.h"
+#include "device.h"
 #include "error.h"
 #include "guard.h"
 #include "kernel.h"
@@ -17,13 +18,14 @@ static char soc_name[64] = "Ascend910B1";
 EXPORT int softnpu_is_software(void) { return 1; }
 
 EXPORT aclError aclInit(const char *config_path) {
-    (void)config_path;
     if (initialized) {
         return ACL_ERROR_REPEAT_INITIALIZE;
     }
-    aclError code = softnpu_kernels_start();
+    int device = -1;
+    aclError code = softnpu_kernels_start(config_path, &device);
     initialized = code == ACL_SUCCESS;
     if (initialized) {
+        softnpu_set_default_device(device);
         softnpu_guard();
     }
     return code;
@@ -31,6 +33,7 @@ EXPORT aclError aclInit(const char *config_path) {
 
 EXPORT aclError aclFinalize(void) {
     softnpu_synchronize_all();
+    softnpu_set_default_device(-1);
     initialized = false;
     return ACL_SUCCESS;
 }

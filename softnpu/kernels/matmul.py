@@ -25,6 +25,12 @@ def _real(*operands: Tensor) -> None:
         raise NotImplementedError("a product of complex operands: see softnpu/kernels/matmul.py")
 
 
+def _batches(first: Tensor, second: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in as many batches as the other has: CANN's operators take 1 for all of them."""
+    (count,) = torch.broadcast_shapes(first.shape[:1], second.shape[:1])
+    return first.expand(count, -1, -1), second.expand(count, -1, -1)
+
+
 @kernel
 def aclnnMatmul(self: Tensor, mat2: Tensor, out: Tensor, cubeMathType: int8_t):
     write(out, torch.matmul(self, mat2))
@@ -39,7 +45,7 @@ def aclnnMm(self: Tensor, mat2: Tensor, out: Tensor, cubeMathType: int8_t):
 @kernel
 def aclnnBatchMatMul(self: Tensor, mat2: Tensor, out: Tensor, cubeMathType: int8_t):
     _real(self, mat2)
-    write(out, torch.bmm(self, mat2))
+    write(out, torch.bmm(*_batches(self, mat2)))
 
 
 @kernel
@@ -87,7 +93,7 @@ def aclnnAddbmm(
     cubeMathType: int8_t,
 ):
     _real(batch1, batch2)
-    write(out, torch.addbmm(self, batch1, batch2, beta=beta, alpha=alpha))
+    write(out, torch.addbmm(self, *_batches(batch1, batch2), beta=beta, alpha=alpha))
 
 
 @kernel
@@ -101,7 +107,7 @@ def aclnnBaddbmm(
     cubeMathType: int8_t,
 ):
     _real(batch1, batch2)
-    write(out, torch.baddbmm(self, batch1, batch2, beta=beta, alpha=alpha))
+    write(out, torch.baddbmm(self, *_batches(batch1, batch2), beta=beta, alpha=alpha))
 
 
 @kernel

@@ -1,4 +1,10 @@
-"""LSTM and GRU: layers and directions of one step each, computed in float32."""
+"""LSTM and GRU: layers and directions of one step each, computed in float32.
+
+``dropout`` changes nothing: CANN's documents say so of GRU, and that LSTM does not support it yet.
+Where sequences have different lengths, ``batchSizes`` says how many are still there at each step,
+and input and output are padded: a sequence that has ended keeps its state, and its output is zero
+(DynamicRNN in hicann/ops-nn). GRU does not accept it yet.
+"""
 
 from __future__ import annotations
 
@@ -31,21 +37,46 @@ def _gates(x: Tensor, hidden: Tensor, weights: list[Tensor], count: int):
     return [side.chunk(count, -1) for side in sides]
 
 
-def _lstm_step(x: Tensor, state: Sequence[Tensor], weights: list[Tensor]) -> tuple[Tensor, ...]:
+def _there(batches: Tensor | None, input: Tensor) -> Tensor | None:
+    """Which sequences are still there, as (steps, sequences, 1); None where all are to the end."""
+    if batches is None:
+        return None
+    return (torch.arange(len(input) // len(batches)) < batches[:, None])[..., None]
+
+
+def _of_steps(tensor: Tensor, batches: Tensor | None, batch_first: bool) -> Tensor:
+    """Input, output or a gradient as (steps, sequences, features)."""
+    if batches is not None:
+        return tensor.float().reshape(len(batches), -1, tensor.shape[-1])
+    return tensor.float().transpose(0, 1) if batch_first else tensor.float()
+
+
+def _lstm_step(x: Tensor, state: Sequence[Tensor], weights: list[Tensor], there: Tensor | None):
     i, f, j, o = (a + b for a, b in zip(*_gates(x, state[0], weights, 4), strict=True))
     i, j, f, o = i.sigmoid(), j.tanh(), f.sigmoid(), o.sigmoid()
     c = f * state[1] + i * j
-    return o * c.tanh(), c, i, j, f, o, c.tanh()
+    if there is not None:
+        c = torch.where(there, c, state[1])
+    h = o * c.tanh()
+    if there is not None:
+        h = torch.where(there, h, state[0])
+    return h, c, i, j, f, o, c.tanh()
 
 
-def _gru_step(x: Tensor, state: Sequence[Tensor], weights: list[Tensor]) -> tuple[Tensor, ...]:
+def _gru_step(x: Tensor, state: Sequence[Tensor], weights: list[Tensor], there: None):
     (xr, xz, xn), (hr, hz, hn) = _gates(x, state[0], weights, 3)
     r, z = (xr + hr).sigmoid(), (xz + hz).sigmoid()
     n = (xn + r * hn).tanh()
     return (1 - z) * n + z * state[0], r, z, n, hn
 
 
-def _run(step: Callable, x: Tensor, starts: list[Tensor], weights: list, directions: int):
+def _masked(tensor: Tensor, there: Tensor | None) -> Tensor:
+    return tensor if there is None else tensor * there
+
+
+def _run(
+    step: Callable, x: Tensor, starts: Sequence[Tensor], weights: list, directions: int, there
+):
     """All layers: the output, and for each layer and direction what each step made."""
     made = []
     for layer in range(len(weights) // directions):
@@ -54,9 +85,11 @@ def _run(step: Callable, x: Tensor, starts: list[Tensor], weights: list, directi
             state: Sequence[Tensor] = [start[number] for start in starts]
             steps: list = [()] * len(x)
             for t in _steps(len(x), reverse):
-                state = steps[t] = step(x[t], state, weights[number])
+                state = steps[t] = step(
+                    x[t], state, weights[number], None if there is None else there[t]
+                )
             made.append([torch.stack(part) for part in zip(*steps, strict=True)])
-        x = torch.cat([parts[0] for parts in made[-directions:]], -1)
+        x = _masked(torch.cat([parts[0] for parts in made[-directions:]], -1), there)
     return x, made
 
 
@@ -67,22 +100,25 @@ def _forward(
     hx: Sequence[Tensor],
     batches: Tensor | None,
     biased: bool,
-    dropout: float,
+    train: bool,
     both: bool,
     batch_first: bool,
     output: Tensor,
     ends: Sequence[Tensor],
     kept: Sequence[TensorList],
 ) -> None:
-    if batches is not None or dropout:
-        raise NotImplementedError("a recurrent layer with packed sequences or dropout")
-    x = input.float().transpose(0, 1) if batch_first else input.float()
+    x, there = _of_steps(input, batches, batch_first), _there(batches, input)
     weights = _weights(params, biased)
-    result, made = _run(step, x, [start.float() for start in hx], weights, 1 + both)
-    write(output, (result.transpose(0, 1) if batch_first else result).to(output.dtype))
+    starts = [start.float() for start in hx] or [torch.zeros(end.shape) for end in ends]
+    result, made = _run(step, x, starts, weights, 1 + both, there)
+    if batches is None and batch_first:
+        result = result.transpose(0, 1)
+    write(output, result.to(output.dtype))
     for number, end in enumerate(ends):
         last = [parts[number][0 if both and n % 2 else -1] for n, parts in enumerate(made)]
         write(end, torch.stack(last).to(end.dtype))
+    if not train:  # torch_npu hands over outputs even so, of one element, for two of them
+        return
     for outs, results in zip(kept, zip(*made, strict=True), strict=True):
         if outs:
             write_all(
@@ -106,18 +142,16 @@ def _backward(
     to_starts: Sequence[Tensor],
     to_params: TensorList,
 ) -> None:
-    if batches is not None:
-        raise NotImplementedError("a recurrent layer with packed sequences")
     weights, directions = _weights(params, biased), 1 + both
     made = [[part.float() for part in parts] for parts in zip(*kept, strict=True)]
-    first = input.float().transpose(0, 1) if batch_first else input.float()
+    first, there = _of_steps(input, batches, batch_first), _there(batches, input)
     above = torch.cat([parts[0] for parts in made[-directions:]], -1) * 0
     if to_output is not None:
-        above = to_output.float().transpose(0, 1) if batch_first else to_output.float()
+        above = _of_steps(to_output, batches, batch_first)
     for layer in range(len(weights) // directions)[::-1]:
         below = made[(layer - 1) * directions : layer * directions] if layer else []
-        x = torch.cat([parts[0] for parts in below], -1) if layer else first
-        to_x = torch.zeros_like(x)
+        x = _masked(torch.cat([parts[0] for parts in below], -1), there) if layer else first
+        above, to_x = _masked(above, there), torch.zeros_like(x)
         for reverse, own in enumerate(above.chunk(directions, -1)):
             number = layer * directions + reverse
             grads = [torch.zeros_like(weight) for weight in weights[number]]
@@ -132,7 +166,12 @@ def _backward(
                 parts = [part[t] for part in made[number]]
                 past = states if t == edge else [p[before] for p in made[number][: len(hx)]]
                 carried[0] = carried[0] + own[t]
-                at_input, at_hidden, carried = step(parts, past, carried)
+                at_input, at_hidden, passed = step(parts, past, carried)
+                if there is not None:
+                    at_input, at_hidden = at_input * there[t], at_hidden * there[t]
+                    pairs = zip(passed, carried, strict=True)
+                    passed = [torch.where(there[t], new, old) for new, old in pairs]
+                carried = passed
                 to_x[t] += at_input @ weights[number][0]
                 carried[0] = carried[0] + at_hidden @ weights[number][1]
                 results = at_input.mT @ x[t], at_hidden.mT @ past[0], at_input.sum(0)
@@ -144,7 +183,9 @@ def _backward(
             outs = to_params[number * count : (number + 1) * count]
             write_all(outs, [g.to(o.dtype) for o, g in zip(outs, grads, strict=True)])
         above = to_x
-    write(to_input, (above.transpose(0, 1) if batch_first else above).to(to_input.dtype))
+    if batches is None and batch_first:
+        above = above.transpose(0, 1)
+    write(to_input, above.reshape(to_input.shape).to(to_input.dtype))
 
 
 def _lstm_back(parts: list[Tensor], past: list[Tensor], grads: list[Tensor]):
@@ -186,7 +227,7 @@ def aclnnLSTM(
     tanhCOut: TensorList,
 ):
     _forward(
-        *(_lstm_step, input, params, hx, batchSizes, hasBias, dropout, bidirectional, batchFirst),
+        *(_lstm_step, input, params, hx, batchSizes, hasBias, train, bidirectional, batchFirst),
         *(output, (hy, cy), (hOut, cOut, iOut, jOut, fOut, oOut, tanhCOut)),
     )
 
@@ -226,6 +267,11 @@ def aclnnLstmBackward(
     )
 
 
+def _equally_long(batches: Tensor | None) -> None:
+    if batches is not None:
+        raise NotImplementedError("aclnnGRU with batchSizes, which its document excludes, too")
+
+
 @kernel
 def aclnnGRU(
     input: Tensor,
@@ -246,8 +292,10 @@ def aclnnGRU(
     hnOut: TensorList,
     hOut: TensorList,
 ):
+    _equally_long(batchSizes)
+    hidden = () if hx is None else (hx,)
     _forward(
-        *(_gru_step, input, params, (hx,), batchSizes, hasBias, dropout, bidirection, batchFirst),
+        *(_gru_step, input, params, hidden, None, hasBias, train, bidirection, batchFirst),
         *(output, (hy,), (hOut, rOut, zOut, nOut, hnOut)),
     )
 
@@ -273,7 +321,9 @@ def aclnnGRUBackward(
     dhPrevOut: Tensor,
     dparamsOut: TensorList,
 ):
+    _equally_long(batchSizes)
+    hidden = torch.zeros(dhPrevOut.shape) if hx is None else hx
     _backward(
-        *(_gru_back, input, params, (hx,), dy, (dh,), (h, r, z, n, hn)),
-        *(batchSizes, hasBias, bidirection, batchFirst, dxOut, (dhPrevOut,), dparamsOut),
+        *(_gru_back, input, params, (hidden,), dy, (dh,), (h, r, z, n, hn)),
+        *(None, hasBias, bidirection, batchFirst, dxOut, (dhPrevOut,), dparamsOut),
     )

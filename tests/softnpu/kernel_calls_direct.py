@@ -9,6 +9,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from kernel_calls import Inputs, aten
+from kernel_calls_attention import direct as attention
 
 from softnpu.kernels import kernels
 
@@ -71,6 +72,19 @@ def _scatter_reduce(kernel, x: Inputs):
         for own in (True, False)
         for pair in _made(
             kernel, torch.scatter_reduce(*given, reduce, include_self=own), *given, code, own
+        )
+    ]
+
+
+def _one_batch_for_all(kernel, function, x: Inputs, *first):
+    """A batch of 1 in either operand, which CANN's operators take and torch's do not."""
+    batches = [(x(1, 3, 4), x(2, 4, 5)), (x(2, 3, 4), x(1, 4, 5)), (x(1, 3, 4), x(0, 4, 5))]
+    rest = (0.5, 2) if first else ()
+    return [
+        pair
+        for a, b in batches
+        for pair in _made(
+            lambda *given: kernel(*given, 0), function(*first, a @ b), *first, a, b, *rest
         )
     ]
 
@@ -243,22 +257,26 @@ def _dropout(kernel, x: Inputs):
     return [(mask, again), (out, wanted)]
 
 
-def _attention(kernel, x: Inputs):
-    q, k, v = x(2, 4, 5, 8), x(2, 4, 7, 8), x(2, 4, 7, 8)
-    highest, total, out = torch.empty(2, 4, 5, 8), torch.empty(2, 4, 5, 8), torch.empty(2, 4, 5, 8)
-    options = (0.3, 1.0, 65536, 65536, 4, "BNSD", 0, 0, 0, 1, "", 0, 0)
-    kernel(q, k, v, *[None] * 10, *[()] * 5, *options, highest, total, None, out)
-    return [(out, F.scaled_dot_product_attention(q, k, v, scale=0.3))]
-
-
 def _clamped(name):
     return lambda t, n: getattr(torch, name)(t, n)
 
 
 DIRECT = {
+    "aclnnAddbmm": lambda k, x: _one_batch_for_all(
+        k, lambda t, product: 0.5 * t + 2 * product.sum(0), x, x(3, 5)
+    ),
+    "aclnnBaddbmm": lambda k, x: _one_batch_for_all(
+        k, lambda t, product: 0.5 * t + 2 * product, x, x(1, 3, 5)
+    ),
+    "aclnnBatchMatMul": lambda k, x: _one_batch_for_all(k, lambda product: product, x),
     "aclnnDropoutGenMask": _mask,
     "aclnnDropoutV3": _dropout,
-    "aclnnFlashAttentionScoreV4": _attention,
+    "aclnnFlashAttentionScoreV4": lambda k, x: attention(
+        k, KERNELS["aclnnFlashAttentionScoreGradV4"], x
+    ),
+    "aclnnFlashAttentionScoreGradV4": lambda k, x: attention(
+        KERNELS["aclnnFlashAttentionScoreV4"], k, x
+    ),
     "aclnnInplaceRandomWithoutFromTo": _random,
     "aclnnSimThreadExponential": _exponential,
     # torch_npu takes the older operators here, the host, or another variant.

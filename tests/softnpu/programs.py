@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300  # far more than any program needs
 # Read at the first use of the device, and so in the fork; all else would come too late.
 LATE = (
-    "SOFTNPU_ASYNC", "SOFTNPU_DEVICES", "SOFTNPU_MEMORY", "SOFTNPU_SIGNALS", "SOFTNPU_SOC", "TASK_QUEUE_ENABLE",
+    "ASCEND_RT_VISIBLE_DEVICES", "SOFTNPU_ASYNC", "SOFTNPU_DEVICES", "SOFTNPU_MEMORY",
+    "SOFTNPU_SIGNALS", "SOFTNPU_SOC", "TASK_QUEUE_ENABLE",
 )  # fmt: skip
 
 

@@ -289,3 +289,92 @@ def test_a_number_of_devices_that_cannot_be_is_refused(count):
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
     assert last.endswith(f"SOFTNPU_DEVICES={count!r} is not a number from 1 to 16.")
+
+
+# What CANN's document and its runtime's code say of lists for a machine with four devices.
+@pytest.mark.parametrize(
+    ("chosen", "count"),
+    [
+        ("2,3", 2),
+        ("1", 1),
+        ("0,1,2,5", 3),  # up to the first that is no device
+        ("1, 2,3", 1),  # up to the first other character
+        ("1x,2", 1),
+        ("0,,1", 1),
+        ("4", 0),
+        ("x", 0),
+        ("", 0),
+        ("3,1", 0),  # not in ascending order
+        ("1,1", 0),
+    ],
+)
+def test_the_visible_devices_are_those_that_cann_would_show(chosen, count):
+    done = run(
+        """
+        import torch
+        count = torch.npu.device_count()
+        assert torch.npu.is_available() == (count > 0)
+        print(count)
+        for number in range(count):
+            assert torch.ones(2, device=f"npu:{number}").sum().item() == 2
+        try:
+            torch.ones(2, device=f"npu:{count}")
+        except RuntimeError as error:
+            print(error)
+        """,
+        SOFTNPU_DEVICES="4",
+        ASCEND_RT_VISIBLE_DEVICES=chosen,
+    )
+    assert done.stdout.startswith(f"{count}\n")
+    if count == 0:
+        assert f"ASCEND_RT_VISIBLE_DEVICES={chosen} leaves no device (softnpu)" in done.stdout
+
+
+def test_a_thread_without_a_device_takes_the_default_one():
+    # torch_npu's own acl_default.json names device 0.
+    run(
+        """
+        import threading
+        import torch
+
+        torch.npu.init()
+        torch.npu.empty_cache()
+        torch.npu.synchronize()
+        assert torch.npu.current_device() == 0
+        threads = [threading.Thread(target=torch.npu.synchronize) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+            thread.join()
+        torch.npu.set_device(1)
+        assert torch.ones(2, device="npu").device.index == 1
+        """,
+        **TWO,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"defaultDevice": {"default_device": "1"}}', 1),
+        ('{"dump": {}}', -1),
+        ('{"defaultDevice": {"default_device": "01"}}', ValueError),
+        ("no JSON", ValueError),
+    ],
+)
+def test_the_file_for_aclInit_names_the_default_device(tmp_path, text, found):
+    path = tmp_path / "acl.json"
+    path.write_text(text)
+    code = f"""
+        import ctypes, os, torch
+        library = ctypes.CDLL("libascendcl.so", mode=os.RTLD_NOLOAD)
+        library.aclGetRecentErrMsg.restype = ctypes.c_char_p
+        device = ctypes.c_int(-1)
+        code, message = library.aclInit({str(path)!r}.encode()), library.aclGetRecentErrMsg()
+        print(code, library.aclrtGetDevice(ctypes.byref(device)), device.value)
+        print((message or b"").decode())
+    """
+    done = run(code, **TWO)
+    if found is ValueError:
+        assert done.stdout.startswith("361001 ") and "softnpu: cannot start" in done.stdout
+    else:
+        assert done.stdout.startswith("0 0 1\n" if found == 1 else "0 107002 -1\n")

@@ -6,7 +6,8 @@ import functools
 import math
 import threading
 
-import kernel_calls_found  # noqa: F401 - adds its calls
+import kernel_calls_attention  # noqa: F401 - adds its calls
+import kernel_calls_found  # noqa: F401
 import kernel_calls_fused  # noqa: F401
 import kernel_calls_layers  # noqa: F401
 import kernel_calls_lists  # noqa: F401
@@ -61,7 +62,11 @@ CASES = [(name, number) for name, calls in CALLS.items() for number in range(len
 # Bit-equal, but for these: torch's CPU result is made of other operations, in another order.
 ROUNDED = {
     "aclnnFlashAttentionScore", "aclnnFlashAttentionScoreGrad", "aclnnFlashAttentionScoreV4",
-    "aclnnApplyAdamWV2",
+    "aclnnFlashAttentionScoreGradV4",
+    "aclnnFlashAttentionVarLenScore", "aclnnFlashAttentionUnpaddingScoreGrad",
+    "aclnnFlashAttentionVarLenScoreV2", "aclnnFlashAttentionUnpaddingScoreGradV2",
+    "aclnnFlashAttentionVarLenScoreV4", "aclnnFlashAttentionUnpaddingScoreGradV4",
+    "aclnnApplyAdamWV2", "aclnnAddbmm", "aclnnBaddbmm",
     "aclnnFusedSgd",
     "aclnnL1LossBackward", "aclnnKlDivBackward", "aclnnKlDivTargetBackward", "aclnnCtcLossBackward",
     "aclnnBinaryCrossEntropyWithLogitsBackward", "aclnnSwiGlu", "aclnnRmsNorm", "aclnnFastGelu",
@@ -74,6 +79,7 @@ ROUNDED = {
     "aclnnMoeTokenUnpermuteGrad", "aclnnMoeGatingTopK",
     "aclnnFlashAttentionScoreV2", "aclnnFlashAttentionScoreGradV2",
     "aclnnLSTM", "aclnnLstmBackward", "aclnnGRU", "aclnnGRUBackward",
+    "aclnnThnnFusedLstmCell", "aclnnThnnFusedLstmCellBackward",
 }  # fmt: skip
 
 

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jinja2
+
 from npudocs import evidence
-from npudocs.upstream import page
 from npudocs.upstream.page import PageError
 from npudocs.upstream.patch import PageChange, diff
 
@@ -29,7 +30,7 @@ _QUOTED = re.compile(r"^[\[\]{}&*!|>%@`'\"?,#]|: | #")
 
 
 def load() -> dict[str, Any]:
-    """Return the data: ``generator``, ``entries`` with their lines, and ``without`` with reasons."""
+    """Return the data: ``generator``, ``entries`` with their lines, and ``without``, each with a reason."""
     return json.loads(DATA.read_text(encoding="utf-8"))
 
 
@@ -56,9 +57,8 @@ def add(text: str, entries: dict[str, Any]) -> str:
             return entry
         if not place:
             raise PageError(f"{FILE}: expected a version in the entry of {name}")
-        end = "\r\n" if "\r\n" in entry else "\n"
-        lines = [f"  {key}: {_scalar(value)}{end}" for key, value in entries[name]["lines"].items()]
-        return entry[: place.start()] + "".join(lines) + entry[place.start() :]
+        lines = (f"  {key}: {_scalar(text)}\n" for key, text in entries[name]["lines"].items())
+        return entry[: place.start()] + _ended("".join(lines), entry) + entry[place.start() :]
 
     return _ENTRY.sub(extended, text)
 
@@ -69,28 +69,25 @@ def _scalar(formula: str) -> str:
 
 
 def plan(op_plugin: Path, pytorch: Path) -> dict[str, list[PageChange]]:
-    """Return the changed files of ``op-plugin`` and of ``pytorch``; none of a project that needs none.
+    """Return every file of ``op-plugin`` and of ``pytorch`` that is looked at, before and after.
 
     Raises:
-        PageError: a checkout is another one, or the generator has another form.
+        PageError: a folder is no checkout of its project, or a file has another form.
     """
     data = load()
-    formulas = page.load(op_plugin, FILE)
-    if not _ENTRY.search(formulas):
-        raise PageError(f"{FILE}: expected entries '- name: ...', as op-plugin writes them")
-    generator = [*_generator(pytorch, data["generator"])]
-    table = PageChange(FILE, "", formulas, add(formulas, data["entries"]), {})
-    changes = {"op-plugin": [table], "pytorch": generator}
-    return {name: [c for c in all_ if c.before != c.after] for name, all_ in changes.items()}
+    before = _read(op_plugin, "op-plugin", FILE)
+    if not _ENTRY.search(before):
+        raise PageError(f"{FILE}: expected entries that begin with '- name: '")
+    formulas = PageChange(FILE, "", before, add(before, data["entries"]), {})
+    return {"op-plugin": [formulas], "pytorch": [*_generator(pytorch, data["generator"])]}
 
 
 def _generator(pytorch: Path, steps: list[dict[str, str]]) -> Iterator[PageChange]:
     for file in dict.fromkeys(step["file"] for step in steps):
-        before = after = page.load(pytorch, file)
-        end = "\r\n" if "\r\n" in before else "\n"
-        for step in steps:
-            old, new = (step[side].replace("\n", end) for side in ("before", "after"))
-            if step["file"] != file or new in after:
+        before = after = _read(pytorch, "pytorch", file)
+        for step in (step for step in steps if step["file"] == file):
+            old, new = (_ended(step[side], before) for side in ("before", "after"))
+            if new in after:
                 continue
             if after.count(old) != 1:
                 raise PageError(f"{file}: expected once, found {after.count(old)} times: {old}")
@@ -98,29 +95,54 @@ def _generator(pytorch: Path, steps: list[dict[str, str]]) -> Iterator[PageChang
         yield PageChange(file, "", before, after, {})
 
 
+def _ended(text: str, like: str) -> str:
+    """Return a text with the line ends of another one."""
+    return text.replace("\n", "\r\n") if "\r\n" in like else text
+
+
+def _read(checkout: Path, project: str, path: str) -> str:
+    try:
+        return (checkout / path).read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        expected = f"expected a checkout of Ascend/{project} with {path}"
+        raise PageError(f"{checkout}: {expected}") from None
+
+
 def write(op_plugin: Path, pytorch: Path, output: Path) -> list[str]:
-    """Write two patches and the texts of the issue and of the pull requests; return what to tell."""
-    changes, data = plan(op_plugin, pytorch), load()
-    (table,) = changes["op-plugin"] or [PageChange(FILE, "", "", page.load(op_plugin, FILE), {})]
-    left = missing(table.after)
-    numbers = {
-        "formulas": len(missing(table.before)) - len(left) if table.before else 0,
-        "left": len(left),
-        "reasons": "\n".join(f"- `{n}`" for n in left),
+    """Write a patch for each project, the issue and the pull requests; return what to tell.
+
+    Raises:
+        PageError: as `plan`.
+    """
+    changes, without = plan(op_plugin, pytorch), load()["without"]
+    (formulas,) = changes["op-plugin"]
+    left = missing(formulas.after)
+    files = {
+        f"forward-{project}.patch": diff(
+            [change for change in found if change.before != change.after]
+        )
+        for project, found in changes.items()
     }
+    kept = [{**g, "entries": [n for n in g["entries"] if n in left]} for g in without]
+    facts = {
+        "added": [name for name in missing(formulas.before) if name not in left],
+        "left": left,
+        "without": [group for group in kept if group["entries"]],
+    }
+    for source in sorted(TEMPLATES.glob("forward-*.md.j2")):
+        template = jinja2.Template(
+            source.read_text(encoding="utf-8"),
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            keep_trailing_newline=True,
+        )
+        files[source.name.removesuffix(".j2")] = template.render(**facts)
     output.mkdir(parents=True, exist_ok=True)
-    told = []
-    for project, changed in changes.items():
-        path = output / f"forward-{project}.patch"
-        path.write_bytes(diff(changed).encode("utf-8"))
-        told.append(str(path))
-    for source in sorted(TEMPLATES.glob("forward_*.md")):
-        path = output / source.name.replace("_", "-")
-        text = source.read_text(encoding="utf-8")
-        for name, value in numbers.items():
-            text = text.replace(f"@{name}@", str(value))
-        path.write_text(text, encoding="utf-8")
-        told.append(str(path))
-    unknown = [name for name in left if name not in data["without"]]
-    return [*told, f"{numbers['formulas']} entries get a formula, {len(left)} stay without",
-            *(f"no formula and no reason for {name}: add it to {DATA.name}" for name in unknown)]
+    for name, text in files.items():
+        (output / name).write_bytes(text.encode("utf-8"))
+    unknown = [name for name in left if not any(name in group["entries"] for group in kept)]
+    return [
+        *(str(output / name) for name in files),
+        f"{len(facts['added'])} entries get a formula, {len(left)} stay without one",
+        *(f"neither a formula nor a reason, add one to {DATA.name}: {name}" for name in unknown),
+    ]

@@ -22,7 +22,7 @@ from npudocs.upstream.patch import PageChange, diff
 DATA = evidence.FOLDER / "derivatives.json"
 TEMPLATES = Path(__file__).with_name("templates")
 FILE = "op_plugin/config/derivatives.yaml"
-_ENTRY = re.compile(r"^- name: ([\w.]+)\((?:.*(?:\n|\Z)(?!- name: ))*", re.MULTILINE)
+_ENTRY = re.compile(r"^- name: ([\w.]+)\(.*(?:\n(?!- name: ).*)*", re.MULTILINE)
 _VERSION = re.compile(r"^  version: ", re.MULTILINE)
 _RETURNS = re.compile(r"-> \(?(.*?)\)?\s*$", re.MULTILINE)
 # What YAML would not read as one plain text.

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.nn.functional as F  # noqa: N812
+import torch.nn.functional as F
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Each forward formula of ``evidence/derivatives.json``, compiled as it stands, against finite differences in float64."""
+"""Each forward formula of ``evidence/derivatives.json``, compiled as it is, against finite differences in float64."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def formulas(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 def _values(case: Case, moved: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The outputs by name."""
-    found = case.value(**{**{k: v for k, v in case.arguments.items()}, **moved})
+    found = case.value(**(case.arguments | moved))
     found = found if isinstance(found, tuple) else (found,)
     return dict(zip(case.outputs, found, strict=True))
 

@@ -22,7 +22,7 @@ from npudocs.upstream.patch import PageChange, diff
 DATA = evidence.FOLDER / "derivatives.json"
 TEMPLATES = Path(__file__).with_name("templates")
 FILE = "op_plugin/config/derivatives.yaml"
-_ENTRY = re.compile(r"^- name: ([\w.]+)\(.*(?:\n(?!- name: ).*)*", re.MULTILINE)
+_ENTRY = re.compile(r"^- name: (([\w.]+)\(.*\)) ->.*(?:\n(?!- name: ).*)*", re.MULTILINE)
 _VERSION = re.compile(r"^  version: ", re.MULTILINE)
 _RETURNS = re.compile(r"-> \(?(.*?)\)?\s*$", re.MULTILINE)
 # What YAML would not read as one plain text.
@@ -44,20 +44,22 @@ def has_formula(entry: str) -> bool:
 
 def missing(text: str) -> list[str]:
     """Return the names of the entries without a forward formula, in order, each once."""
-    return [*dict.fromkeys(m[1] for m in _ENTRY.finditer(text) if not has_formula(m[0]))]
+    return [*dict.fromkeys(m[2] for m in _ENTRY.finditer(text) if not has_formula(m[0]))]
 
 
 def add(text: str, entries: dict[str, Any]) -> str:
     """Return the text of ``derivatives.yaml`` with the formulas; an entry that has one keeps it."""
 
     def extended(match: re.Match[str]) -> str:
-        name, entry = match[1], match[0]
+        entry, signature, name = match[0], match[1], match[2]
+        # Two entries of one name have the formula of their signature.
+        known = entries.get(signature) or entries.get(name)
         place = _VERSION.search(entry)
-        if name not in entries or has_formula(entry):
+        if not known or has_formula(entry):
             return entry
         if not place:
             raise PageError(f"{FILE}: expected a version in the entry of {name}")
-        lines = (f"  {key}: {_scalar(text)}\n" for key, text in entries[name]["lines"].items())
+        lines = (f"  {key}: {_scalar(text)}\n" for key, text in known["lines"].items())
         return entry[: place.start()] + _ended("".join(lines), entry) + entry[place.start() :]
 
     return _ENTRY.sub(extended, text)

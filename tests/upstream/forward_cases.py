@@ -56,6 +56,31 @@ def _byte_mask(self, p, mask):
     return _dropped(self, mask, p), mask
 
 
+def _stft(
+    self,
+    n_fft,
+    hop_length,
+    win_length,
+    window,
+    normalized,
+    onesided,
+    return_complex,
+    align_to_window,
+):
+    return torch.stft(
+        self,
+        n_fft,
+        hop_length,
+        win_length,
+        window,
+        False,
+        "reflect",
+        normalized,
+        onesided,
+        return_complex,
+    )
+
+
 def _bce(self, target, weight, pos_weight, reduction):
     kind = ("none", "mean", "sum")[reduction]
     options = {"weight": weight, "pos_weight": pos_weight, "reduction": kind}
@@ -455,6 +480,20 @@ CASES = [
         compress_block_size=4,
         compress_stride=2,
         actual_seq_len=None,
+    ),
+    *_each(
+        "stft",
+        _stft,
+        self=t(2, 12),
+        n_fft=4,
+        hop_length=2,
+        win_length=4,
+        window=t(4),
+        normalized=False,
+        onesided=True,
+        return_complex=True,
+        align_to_window=None,
+        fixed=("window",),
     ),
     *_each(
         "inverse",

@@ -8,8 +8,15 @@
 using at::Tensor;
 using torch::autograd::isDifferentiableType;
 using torch::autograd::generated::details::apply_loss_reduction;
+using torch::autograd::generated::details::toNonOptFwGrad;
+using torch::autograd::generated::details::toNonOptPrimal;
 using Maybe = const std::optional<Tensor>&;
 
+static bool isFwGradDefined(const Tensor& t) {
+    return t.defined() && t._fw_grad(/*level=*/0).defined();
+}
+
+// PyTorch's matmul_backward is for nested tensors alone.
 static std::tuple<Tensor, Tensor> products(
     const Tensor& grad, const Tensor& self, const Tensor& other, std::array<bool, 2> mask) {
     return {mask[0] ? at::matmul(grad, other.mT()) : Tensor(), mask[1] ? at::matmul(self.mT(), grad) : Tensor()};

@@ -61,7 +61,7 @@ help:
 	@echo "make links     check the links inside the site that was built"
 	@echo "make linkcheck check the links to other sites (needs a network)"
 	@echo "make browser   test the site that was built in a browser (needs Chromium)"
-	@echo "make upstream  write the artefacts for Ascend/pytorch (CHECKOUT=its folder)"
+	@echo "make upstream  write the artefacts for Ascend/pytorch (CHECKOUT=its folder, OP_PLUGIN=that of op-plugin)"
 	@echo "make bench     what the software NPU costs against the CPU; make bench-docs: what a build of the site costs"
 	@echo "make clean     remove everything that was built (not .venv)"
 	@echo "Options: PYTHON=python3 (an Ascend host's own), DEVICE=off, LANGUAGES=en, BASE_PYTHON=python3.12"
@@ -167,6 +167,8 @@ upstream: $(SETUP)
 	$(PYTHON) -m npudocs.upstream patch "$(CHECKOUT)"
 	$(PYTHON) -m npudocs.upstream gaps "$(CHECKOUT)"
 	$(PYTHON) -m npudocs.upstream report
+	@if test "$(OP_PLUGIN)"; then $(PYTHON) -m npudocs.upstream forward "$(OP_PLUGIN)" "$(CHECKOUT)"; \
+	else echo "Without the forward formulas: they need OP_PLUGIN=the folder of a checkout of Ascend/op-plugin"; fi
 
 bench: $(SETUP)
 	$(RUN) -m tools.bench

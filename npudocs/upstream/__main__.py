@@ -1,4 +1,4 @@
-"""The command line: ``python -m npudocs.upstream {patch,gaps,report}``."""
+"""The command line: ``python -m npudocs.upstream {patch,gaps,report,forward}``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from npudocs import evidence
-from npudocs.upstream import gaps, patch, report
+from npudocs.upstream import forward, gaps, patch, report
 from npudocs.upstream.house import PageError
 
 BUILD = evidence.ROOT / "build" / "upstream"
@@ -22,8 +22,11 @@ def main(arguments: list[str] | None = None) -> int:
         ("patch", "the missing and the corrected entries, and why each mark is what it is"),
         ("gaps", "public names that have no entry"),
         ("report", "the task's results report, in Chinese and English"),
+        ("forward", "the forward formulas that torch_npu lacks: two patches and their texts"),
     ):
         command = commands.add_parser(name, help=words)
+        if name == "forward":
+            command.add_argument("op_plugin", type=Path, help="a checkout of Ascend/op-plugin")
         if name != "report":
             command.add_argument("checkout", type=Path, help="a checkout of Ascend/pytorch")
         if name != "gaps":
@@ -35,6 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
             _patch(options)
         elif options.command == "gaps":
             print(gaps.table(gaps.collect(options.checkout)))
+        elif options.command == "forward":
+            told = forward.write(options.op_plugin, options.checkout, options.output)
+            print(*told, sep="\n")
         else:
             print(*report.write(options.output, options.evidence), sep="\n")
     except (PageError, evidence.EvidenceError) as error:

@@ -64,13 +64,8 @@ class Device:
         """Name the kind of device in two words."""
         return {"software": "software NPU", "silicon": "Ascend chip"}.get(self.kind, "no device")
 
-    @property
-    def words(self) -> str:
-        """Name the device in one phrase, so that software is never taken for a chip."""
-        return self.described(str)
-
-    def described(self, say: Callable[[str], str]) -> str:
-        """Name the device as `words` does, translated by `say`."""
+    def described(self, say: Callable[[str], str] = str) -> str:
+        """Name the device in one phrase, translated by `say`: software is never taken for a chip."""
         if not self.on:
             return say("no device (switched off)")
         if self.kind == "software":

@@ -63,7 +63,7 @@ def test_software(fake: types.SimpleNamespace) -> None:
         "f00d",
         "",
     )
-    assert "software NPU (no chip)" in found.words
+    assert "software NPU (no chip)" in found.described()
     # Described by its settings, it is what torch says of it.
     fake.name = "Ascend910B3 (softnpu)"
     assert device.ask() == found
@@ -73,7 +73,7 @@ def test_silicon(fake: types.SimpleNamespace) -> None:
     fake.name, fake.software = "Ascend910_9391", False
     found = device.describe()
     assert (found.kind, found.soc, found.cann) == ("silicon", "Ascend910_9391", "9.1.0")
-    assert "soft" not in found.words
+    assert "soft" not in found.described()
 
 
 def _driver_and_firmware(fake: types.SimpleNamespace) -> tuple[str, str]:

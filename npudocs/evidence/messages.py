@@ -25,18 +25,11 @@ class Scrubber:
 
     def __init__(self, root: Path) -> None:
         paths = sysconfig.get_paths()
-        places = {
-            f"{root.resolve()}/": "",
-            f"{root}/": "",
-            f"{paths['purelib']}/": "",
-            f"{paths['platlib']}/": "",
-            f"{paths['stdlib']}/": "",
-            f"{sys.prefix}/": "<python>/",
-            f"{sys.base_prefix}/": "<python>/",
-            f"{Path.home()}/": "~/",
-            str(root.resolve()): ".",
-            str(Path.home()): "~",
-        }
+        # What begins with one of these is named from there.
+        known = (root.resolve(), root, paths["purelib"], paths["platlib"], paths["stdlib"])
+        places = {f"{folder}/": "" for folder in known}
+        places |= {f"{folder}/": "<python>/" for folder in (sys.prefix, sys.base_prefix)}
+        places |= {str(root.resolve()): ".", str(Path.home()): "~", f"{Path.home()}/": "~/"}
         # The longest first: one place lies inside another.
         self.places = sorted(places.items(), key=lambda place: -len(place[0]))
         names = {os.environ.get("USER", ""), _user(), socket.gethostname()}

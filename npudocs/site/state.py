@@ -39,7 +39,7 @@ def prepare(expected: device.Device) -> None:
     except (device.DeviceError, ChildProcessError, ImportError) as error:
         problems.stop(str(error))
     if found != expected:
-        problems.stop(f"the device is {found.words}, and not {expected.words}")
+        problems.stop(f"the device is {found.described()}, and not {expected.described()}")
 
 
 def reset() -> None:

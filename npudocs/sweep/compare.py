@@ -88,12 +88,12 @@ def _tangent(
         return _SAME
     if npu is None:
         return Verdict("tangent lost", "the tangent is None")
-    if values_matter and _largest(cpu) and not npu.any():
+    if values_matter and largest(cpu) and not npu.any():
         return Verdict("tangent lost", "the tangent is zero in every element")
     return _equal("the tangent", cpu, npu, dtype, values_matter)
 
 
-def _largest(tensor: torch.Tensor) -> float:
+def largest(tensor: torch.Tensor) -> float:
     """Return the largest finite absolute value, 0 where there is none."""
     wide = tensor.to(torch.complex128 if tensor.is_complex() else torch.float64)
     return wide.abs().nan_to_num(0, 0, 0).max().item() if tensor.numel() else 0.0
@@ -117,7 +117,7 @@ def _equal(
         return _SAME
     rtol, atol = TOLERANCES[dtype]
     # Relative to the largest element: what a sum rounds is of the size of its largest term.
-    atol += rtol * _largest(cpu)
+    atol += rtol * largest(cpu)
     if cpu.dtype == torch.complex32:  # which torch cannot compare
         cpu, npu = cpu.to(torch.complex64), npu.to(torch.complex64)
     far = ~torch.isclose(npu, cpu, rtol=rtol, atol=atol, equal_nan=True)

@@ -61,7 +61,7 @@ def _smooth(value: torch.Tensor, above: torch.Tensor, below: torch.Tensor) -> bo
 
 
 def _scale(tensor: torch.Tensor) -> float:
-    return 1 + tensor.abs().nan_to_num(0, 0, 0).max().item() if tensor.numel() else 1.0
+    return 1 + compare.largest(tensor)
 
 
 def _precise(tensor: torch.Tensor) -> bool:

@@ -121,6 +121,11 @@ TESTS = """
         def test_unexpected_success(self):
             pass
 
+        def test_subtest_fails_before_a_skip(self):
+            with self.subTest(1):
+                self.fail("so")
+            self.skipTest("not here")
+
         def test_zzz_opens_a_level(self):
             import torch.autograd.forward_ad as fwAD
             fwAD.enter_dual_level()
@@ -140,6 +145,7 @@ def test_methods_of_a_test_file(project: Project) -> None:
         "test_make_dual_bfloat16": "failed",
         "test_skipped": "skipped",
         "test_subtests": "failed",
+        "test_subtest_fails_before_a_skip": "failed",
         "test_raises": "failed",
         "test_unexpected_success": "failed",
         "test_zzz_opens_a_level": "failed",

@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 
 from npudocs import evidence
-from npudocs.upstream.page import PageError
+from npudocs.upstream.house import PageError
 from npudocs.upstream.patch import PageChange, diff
 
 DATA = evidence.FOLDER / "derivatives.json"

@@ -26,9 +26,9 @@ device = torch.accelerator.current_accelerator()
 # -----------
 #
 # It has 65 parameters, few enough to build the Hessian for the check. A linear layer with a bias and a
-# matrix as input is computed by ``addmm``. Without a bias, or for more than two dimensions, it is a
-# ``matmul``, and the backward pass of that loses the tangent on the NPU: :doc:`/deviations/hessians`
-# shows this, and what to write instead.
+# matrix as input is computed by ``addmm``. Without a bias it is a ``matmul``, and the backward pass of
+# that loses the tangent on the NPU: :doc:`/deviations/hessians` has the whole rule, and what to write
+# instead.
 
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))

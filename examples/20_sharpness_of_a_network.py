@@ -4,8 +4,8 @@ Sharpness of a network
 
 The largest eigenvalue of the Hessian of the loss, :math:`\lambda`, says how fast one may train:
 gradient descent diverges where its rate is above :math:`2 / \lambda`. The Hessian of a network is
-too large to build. Forward over reverse multiplies it with a direction, at the cost of about two
-gradients, and the power method needs no more than that.
+too large to build. Forward over reverse multiplies it with a direction, and the power method needs
+no more than that.
 
 .. verifies::
    :apis: torch.autograd.forward_ad.dual_level, torch.autograd.forward_ad.make_dual,

@@ -118,7 +118,9 @@ class Sweeps:
     def default(self) -> Sweep | None:
         """The record that a reader sees first: the first product of the version built with, or of the newest."""
         by_version = {one.version: one for one in reversed(self.all)}
-        return by_version.get(self.built) or by_version.get(self.all[-1].version if self.all else "")
+        return by_version.get(self.built) or by_version.get(
+            self.all[-1].version if self.all else ""
+        )
 
     @property
     def dtypes(self) -> list[str]:

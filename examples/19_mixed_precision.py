@@ -4,8 +4,8 @@ Tangents in half precision
 
 A tangent is rounded like any other number, and it has a size of its own: a value near 1 may carry a
 tangent near 1e-8, which ``float16`` cannot hold. This recipe shows what rounding, underflow and
-overflow do to tangents in ``float16`` and ``bfloat16`` and under autocast, and a remedy that costs
-nothing: a tangent may be scaled.
+overflow do to tangents in ``float16`` and ``bfloat16`` and under autocast, and a remedy: a tangent may
+be scaled.
 
 .. verifies::
    :apis: torch.autograd.forward_ad.dual_level, torch.autograd.forward_ad.make_dual,

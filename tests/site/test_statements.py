@@ -29,13 +29,10 @@ def test_tests_that_reach_an_npu() -> None:
 
 
 def test_functions_that_refuse_float64() -> None:
-    said = r"(\d+) of the (\d+) in \[the sweep\]\S+ of torch_npu (\S+) as (\S+),"
-    refuse, swept, version, product = re.search(said, words("api/gradcheck.md")).groups()
-    (made,) = (
-        one
-        for one in evidence.sweeps()
-        if (one["where"]["torch_npu"], one["where"]["product"]) == (version, product)
-    )
+    said = r"(\d+) of the (\d+) functions in \[the sweep\]"
+    refuse, swept = re.search(said, words("api/gradcheck.md")).groups()
+    # The one that has float64, which is what a reader sees first.
+    (made,) = (one for one in evidence.sweeps() if "float64" in one["dtypes"])
     found = [
         cell.status
         for cell in evidence.sweep_cells(made)

@@ -179,7 +179,7 @@ assert relative(rescued, tangent / 2**30) < 8 * torch.finfo(torch.float16).eps
 # ------------------------------------------------
 #
 # Autocast hands some operators on in ``float32``. Of a half precision tensor, ``softmax`` then loses its
-# tangent on the NPU, since torch_npu converts inside of it (:doc:`/deviations/lost_tangents`), and the
+# tangent on the NPU, since it is converted inside (:doc:`/deviations/lost_tangents`), and the
 # tangent of a norm keeps the lower dtype. Convert before, and both are right.
 
 with torch.autocast(device.type, dtype=torch.bfloat16), fwAD.dual_level():

@@ -30,7 +30,7 @@ RESULTS = {
     if not one["name"].startswith("npu_")
     and (
         found := re.match(
-            r"(value right|True|False|tensor|torch\.|\[|NotImpl)\S.*?(?=, as|, or|: |\.?$)",
+            r"(value right|True|False|tensor|torch\.|\[|NotImpl)\S.*?(?=, as|, or|: [a-z]|\.?$)",
             one["report"]["expected"],
         )
     )

@@ -89,7 +89,7 @@ def test_table_section_and_report(project: Project) -> None:
     assert "The `cause` of one. A formula is missing." in text
     assert "- Ascend/op-plugin, `config/derivatives.yaml`: `one`" in text
     assert "Add it." in text
-    assert "On a chip: it rests on torch_npu's code" in text
+    assert "On a chip. The same: it rests on torch_npu's code." in text
 
 
 def test_prompts_are_no_steps(project: Project) -> None:

@@ -2,7 +2,7 @@
 Half and single precision
 =========================
 
-Models on the NPU often compute in ``float16``. A dual tensor keeps the dtype of its primal and of
+Models are often computed in ``float16``. A dual tensor keeps the dtype of its primal and of
 its tangent, and the result of a computation on it has that dtype too.
 
 .. verifies::

@@ -8,7 +8,7 @@ the Hessian times the direction,
 
 .. math:: H v = \lim_{h \to 0} \frac{\nabla f(x + h v) - \nabla f(x)}{h} ,
 
-at about the cost of two gradients, and without the Hessian itself. A Newton method whose linear
+without the Hessian itself. A Newton method whose linear
 systems are solved by conjugate gradients needs nothing else.
 
 .. verifies::

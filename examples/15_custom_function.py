@@ -31,8 +31,9 @@ device = torch.accelerator.current_accelerator()
 # ------------
 #
 # ``forward`` computes, without a thought for derivatives. ``setup_context`` keeps what ``jvp`` will
-# need, by ``save_for_forward``. ``jvp`` gets one tangent for each input, ``None`` where an input has
-# none, and returns one for each output.
+# need, by ``save_for_forward``. ``jvp`` gets one tangent for each input, zeros for a tensor that has
+# none, or ``None``, which ``set_materialize_grads(False)`` asks for and which spares the work. It returns
+# one for each output.
 
 
 class Kepler(torch.autograd.Function):
@@ -49,6 +50,7 @@ class Kepler(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx, inputs, output):
         _, eccentricity = inputs
+        ctx.set_materialize_grads(False)
         ctx.save_for_forward(eccentricity, output)
 
     @staticmethod

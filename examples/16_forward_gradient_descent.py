@@ -114,10 +114,10 @@ for _ in range(steps):
 # The picture
 # -----------
 #
-# All of them reach the same loss. One direction a step takes about ten times as many steps as there
-# are for the gradient, as many as there are weights; with more directions the curves approach each
-# other. For a model with a million weights the price is a million, which is why this is of use where
-# a backward pass is impossible, and not where it is merely inconvenient.
+# All of them fall toward the same loss, with more directions faster. By the formula above the rate for one
+# direction is a tenth of that for the gradient, and so is the way of a step. For a model with a
+# million weights it is a millionth, which is why this is of use where a backward pass is impossible, and not
+# where it is merely inconvenient.
 
 figure, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
 for (count, curve), color in zip(curves.items(), ["#E69F00", "#009E73", "#0072B2"], strict=True):

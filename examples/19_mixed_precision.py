@@ -4,8 +4,8 @@ Tangents in half precision
 
 A tangent is rounded like any other number, and it has a size of its own: a value near 1 may carry a
 tangent near 1e-8, which ``float16`` cannot hold. This recipe shows what rounding, underflow and
-overflow do to tangents in ``float16`` and ``bfloat16`` and under autocast, and a remedy that costs
-nothing: a tangent may be scaled.
+overflow do to tangents in ``float16`` and ``bfloat16`` and under autocast, and a remedy: a tangent may
+be scaled.
 
 .. verifies::
    :apis: torch.autograd.forward_ad.dual_level, torch.autograd.forward_ad.make_dual,
@@ -58,8 +58,9 @@ def relative(actual, expected):
 # What rounding costs
 # -------------------
 #
-# Under autocast, the tangent follows the value: the matrix product is in ``float16``, and so is its
-# tangent. Inputs and weights stay in ``float32``.
+# Under autocast, the tangent of this network follows the value: the matrix product is in ``float16``, and
+# so is its tangent. Inputs and weights stay in ``float32``. That is not so for each operator: see the
+# end of this page.
 
 runs = {
     "float32": (torch.float32, None),
@@ -172,3 +173,27 @@ assert max(sweeps[torch.float32]) < 8 * torch.finfo(torch.float32).eps
 
 assert not lost.any()
 assert relative(rescued, tangent / 2**30) < 8 * torch.finfo(torch.float16).eps
+
+# %%
+# Where the tangent does not follow under autocast
+# ------------------------------------------------
+#
+# Autocast hands some operators on in ``float32``. Of a half precision tensor, ``softmax`` then loses its
+# tangent on the NPU, since it is converted inside (:doc:`/deviations/lost_tangents`), and the
+# tangent of a norm keeps the lower dtype. Convert before, and both are right.
+
+with torch.autocast(device.type, dtype=torch.bfloat16), fwAD.dual_level():
+    point = torch.tensor([0.0, 1.0], device=device, dtype=torch.bfloat16)
+    dual = fwAD.make_dual(point, torch.tensor([1.0, 0.0], device=device, dtype=torch.bfloat16))
+    lost = fwAD.unpack_dual(torch.softmax(dual, 0))
+    kept = fwAD.unpack_dual(torch.softmax(dual.float(), 0))
+    lower = fwAD.unpack_dual(torch.linalg.vector_norm(dual))
+    same = fwAD.unpack_dual(torch.linalg.vector_norm(dual.float()))
+
+print("softmax:", lost.tangent, "with float():", kept.tangent.tolist())
+print("norm:", lower.primal.dtype, lower.tangent.dtype, "with float():", same.tangent.dtype)
+assert lost.tangent is None, "torch_npu keeps this tangent now: remove this part"
+slope = (1 / (1 + torch.tensor(1.0).exp())) * (1 / (1 + torch.tensor(-1.0).exp()))
+torch.testing.assert_close(kept.tangent.cpu(), torch.stack([slope, -slope]), rtol=1e-5, atol=1e-6)
+assert lower.primal.dtype == same.primal.dtype == same.tangent.dtype == torch.float32
+assert lower.tangent.dtype == torch.bfloat16

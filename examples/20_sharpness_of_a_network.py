@@ -4,8 +4,8 @@ Sharpness of a network
 
 The largest eigenvalue of the Hessian of the loss, :math:`\lambda`, says how fast one may train:
 gradient descent diverges where its rate is above :math:`2 / \lambda`. The Hessian of a network is
-too large to build. Forward over reverse multiplies it with a direction, at the cost of about two
-gradients, and the power method needs no more than that.
+too large to build. Forward over reverse multiplies it with a direction, and the power method needs
+no more than that.
 
 .. verifies::
    :apis: torch.autograd.forward_ad.dual_level, torch.autograd.forward_ad.make_dual,
@@ -26,9 +26,9 @@ device = torch.accelerator.current_accelerator()
 # -----------
 #
 # It has 65 parameters, few enough to build the Hessian for the check. A linear layer with a bias and a
-# matrix as input is computed by ``addmm``. Without a bias, or for more than two dimensions, it is a
-# ``matmul``, and the backward pass of that loses the tangent on the NPU: :doc:`/deviations/hessians`
-# shows this, and what to write instead.
+# matrix as input is computed by ``addmm``. Without a bias it is a ``matmul``, and the backward pass of
+# that loses the tangent on the NPU: :doc:`/deviations/hessians` has the whole rule, and what to write
+# instead.
 
 torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))

@@ -29,13 +29,13 @@ device = torch.accelerator.current_accelerator()
 
 sigma = 0.5
 centers = torch.tensor([[-0.8, 0.0, 0.0], [0.8, 0.0, 0.0]])
-charges = torch.tensor([1.0, -1.0])
+charges = [1.0, -1.0]
 
 
 def potential(points):
     """The potential at points, one in each row."""
     total = 0
-    for center, charge in zip(centers.to(device), charges.tolist(), strict=True):
+    for center, charge in zip(centers.to(device), charges, strict=True):
         r = ((points - center) ** 2).sum(dim=1).sqrt()
         total = total + charge * torch.erf(r / (math.sqrt(2) * sigma)) / r
     return total
@@ -88,7 +88,7 @@ density = -laplacian(potential, points.to(device)) / (4 * math.pi)
 # .. math:: \rho(r) = \frac{q}{(2 \pi)^{3/2} \sigma^3}\, e^{-r^2 / 2 \sigma^2}
 
 exact = torch.zeros(side * side, dtype=torch.float64)
-for center, charge in zip(centers, charges.tolist(), strict=True):
+for center, charge in zip(centers, charges, strict=True):
     squared = ((points - center).to(torch.float64) ** 2).sum(dim=1)
     peak = charge / ((2 * math.pi) ** 1.5 * sigma**3)
     exact = exact + peak * torch.exp(-squared / (2 * sigma**2))

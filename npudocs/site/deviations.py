@@ -3,7 +3,7 @@
 What is known about a deviation is data, ``evidence/deviations.json``. Its section is a page's own: an executed
 block that shows it, then ``{deviation} name``. The directive adds the cause, a workaround, and a text for
 an upstream report, whose steps and result are those of the section's first executed block, so that nothing is
-said twice. ``{deviations}`` is the table of all, each linked to its section. Both say which operators of the newest
+said twice. ``{deviations}`` is the table of all, each linked to its section. Both say which operators of the
 sweep (``evidence/sweeps``) a deviation explains.
 """
 
@@ -44,7 +44,7 @@ def table(page: Page) -> dict[str, Any]:
 
 
 def section(page: Page, name: str) -> dict[str, Any]:
-    """One deviation, what its section shows, and the operators of the newest sweep that it explains."""
+    """One deviation, what its section shows, and the operators of the sweep seen first that it explains."""
     one = page.sweeps.deviations.get(name)
     sources = one["sources"] + one["family"]["sources"] if one else []
     return {

@@ -13,6 +13,17 @@ if TYPE_CHECKING:
     from ._types import String, Tensor, int64_t
 
 
+def _gelu(self: Tensor) -> Tensor:
+    # The tanh formula is that of its document, tests and golden; torch_npu calls it on A2 and A3
+    # whatever `approximate` is.
+    return aten.gelu(self, approximate="tanh")
+
+
+def _gelu_backward(grad: Tensor, self: Tensor) -> Tensor:
+    # As its golden and the README of gelu_grad have it; its document gives the erf formula.
+    return aten.gelu_backward(grad, self, approximate="tanh")
+
+
 def _fast_gelu(self: Tensor) -> Tensor:
     # The formula of aclnnFastGelu's document; torch has no such function.
     size = self.abs()
@@ -28,7 +39,7 @@ def _fast_gelu_backward(grad: Tensor, self: Tensor) -> Tensor:
 each(
     "Tensor, Tensor",
     aclnnFastGelu=_fast_gelu,
-    aclnnGelu=aten.gelu,  # torch_npu calls it on A2 for approximate="tanh" too
+    aclnnGelu=_gelu,
     aclnnHardsigmoid=aten.hardsigmoid,
     aclnnHardswish=aten.hardswish,
     aclnnLogSigmoid=aten.log_sigmoid,
@@ -65,7 +76,7 @@ each_inplace("Tensor, Scalar, Scalar, Scalar", aclnnInplaceElu=aten.elu)
 each(
     "Tensor, Tensor, Tensor",
     aclnnFastGeluBackward=_fast_gelu_backward,
-    aclnnGeluBackward=aten.gelu_backward,
+    aclnnGeluBackward=_gelu_backward,
     aclnnHardsigmoidBackward=aten.hardsigmoid_backward,
     aclnnHardswishBackward=aten.hardswish_backward,
     aclnnHardswishBackwardV2=aten.hardswish_backward,

@@ -1,7 +1,7 @@
 """
-Why this file is needed: PyTorch tests torch.autograd.forward_ad, but never with a tensor on
-an NPU, so nothing shows that a level, a dual tensor and its tangent behave there as they do
-on the CPU.
+Why this file is needed: nearly all of PyTorch's tests of torch.autograd.forward_ad make their
+tensors on the CPU. The few that put one on an NPU call neither enter_dual_level nor compare with
+the CPU, so nothing shows that a level, a dual tensor and its tangent behave there as they do on it.
 
 What it validates, for enter_dual_level and unpack_dual, one group of tests for each item:
   1. enter_dual_level returns a valid integer level

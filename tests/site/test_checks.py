@@ -143,6 +143,13 @@ def test_differences_are_found_grouped_and_explained(site: Project) -> None:
     page = site.read("html/page.html")
     assert "2 of 2 checks end differently in 2 records (2.7.1, 2.13.0 as A2)." in page
     assert page.count("Not explained yet.") == 2
+    skipped = [entry(site, part=p, outcome="skipped", message="no such thing") for p in "ab"]
+    record(site, *skipped, version="2.7.1")
+    assert site.build().code == 0
+    page = site.read("html/page.html")
+    assert page.count("Not explained yet.") == 0
+    assert page.count("The reason stands beside the block that is skipped.") == 1
+    record(site, *old, version="2.7.1")
     said = {"pattern": "is missing", "words": "They came later.", "source": "the notes"}
     site.write("evidence/explanations.json", json.dumps({"explanations": [said]}))
     assert site.build().code == 0

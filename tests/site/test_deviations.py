@@ -49,6 +49,7 @@ def data(**fields: Any) -> dict[str, Any]:
         "cause": "The `cause` of one.",
         "sources": [source],
         "confirmed": "source",
+        "rests_on": "torch_npu",
         "notice": "By looking.",
         "workaround": "Take `two`.",
         "report": {"title": "One loses it", "expected": "Three."},
@@ -88,6 +89,7 @@ def test_table_section_and_report(project: Project) -> None:
     assert "The `cause` of one. A formula is missing." in text
     assert "- Ascend/op-plugin, `config/derivatives.yaml`: `one`" in text
     assert "Add it." in text
+    assert "On a chip. The same: it rests on torch_npu's code." in text
     assert "Not confirmed." not in page
     write(project, data(confirmed="seen"))
     assert project.build().code == 0
@@ -142,6 +144,8 @@ def test_page_and_data_belong_together(project: Project, page: str, message: str
     [
         ("{", "deviations.json: file: is not JSON"),
         (data(status="slow"), "deviations[0].status: 'slow' is not one of"),
+        (data(rests_on="softnpu"), "deviations[0].rests_on: 'softnpu' is not one of"),
+        (data(rests_on="CANN"), "deviations[0].sources: "),
         (data(cause=""), "deviations[0].cause: '' should be non-empty"),
         (data(family="other"), "one: family: 'other' is no family of this file"),
         ({**data(), "deviations": data()["deviations"] * 2}, "one: stands here twice"),

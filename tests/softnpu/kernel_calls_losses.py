@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 import torch_npu
@@ -11,7 +13,7 @@ from kernel_calls import aten, call, gradients, instead
 
 
 for _name, _backward in {
-    "Gelu": aten.gelu_backward, "Hardsigmoid": aten.hardsigmoid_backward,
+    "Gelu": partial(aten.gelu_backward, approximate="tanh"), "Hardsigmoid": aten.hardsigmoid_backward,
     "Mish": aten.mish_backward, "Sigmoid": aten.sigmoid_backward, "Silu": aten.silu_backward,
     "Tanh": aten.tanh_backward, "HardswishBackwardV2": aten.hardswish_backward,
 }.items():  # fmt: skip

@@ -86,9 +86,13 @@ class Sweep:
 
 
 class Sweeps:
-    """All records of a project that count: the newest of a kind, version and product."""
+    """All records of a project that count: the newest of a kind, version and product.
 
-    def __init__(self, folder: Path) -> None:
+    `built` is the version of torch_npu that executes the build, empty where nothing does.
+    """
+
+    def __init__(self, folder: Path, built: str = "") -> None:
+        self.built = built
         made = sorted(evidence.sweeps(folder), key=lambda one: one["started"])
         newest = {(one.kind, one.version, one.product): one for one in map(Sweep, made)}
         self.all = sorted(newest.values(), key=_order)
@@ -103,7 +107,7 @@ class Sweeps:
         self.deviations = {one["name"]: one for one in deviations(folder)}
         found = self.default.cells.values() if self.default else ()
         deviating = [cell for cell in found if cell.status in DEVIATING]
-        # How many cells of the newest record a deviation explains, by operator.
+        # How many cells of the record that a reader sees first a deviation explains, by operator.
         self.explained = {
             name: Counter(c.operator for c in deviating if explains(one, c))
             for name, one in self.deviations.items()
@@ -111,8 +115,11 @@ class Sweeps:
 
     @property
     def default(self) -> Sweep | None:
-        """The record that a reader sees first: of the newest version, the first product."""
-        return next((one for one in self.all if one.version == self.all[-1].version), None)
+        """The record that a reader sees first: the first product of the version built with, or of the newest."""
+        by_version = {one.version: one for one in reversed(self.all)}
+        return by_version.get(self.built) or by_version.get(
+            self.all[-1].version if self.all else ""
+        )
 
     @property
     def dtypes(self) -> list[str]:
@@ -202,4 +209,6 @@ def messages(cell: SweepCell) -> list[str]:
 @functools.lru_cache(maxsize=1)
 def of(app: Sphinx) -> Sweeps:
     """The sweeps of the project that is built, read once."""
-    return cells.trusted(Sweeps, Path(app.confdir) / app.config.npudocs_evidence)
+    built = app.config.execute_device.torch_npu
+    folder = Path(app.confdir) / app.config.npudocs_evidence
+    return cells.trusted(Sweeps, folder, evidence.release(built) if built else "")

@@ -1,6 +1,6 @@
 """The tables of operators: how many have which status, all, what a version changed, and faults of the CPU itself.
 
-The table is complete without JavaScript, for the newest version. ``operators.js`` adds filters, sorts, and
+The table is complete without JavaScript, for the version built with. ``operators.js`` adds filters, sorts, and
 reads the other versions, products and dtypes from a file of its own when they are asked for. ``{glance}`` on the
 front page has numbers alone, each with a link to what it counts, and none of them is a mark.
 """
@@ -35,7 +35,7 @@ def state(wanted: dict[str, str]) -> str:
 
 
 def counts(page: Page) -> dict[str, Any]:
-    """The numbers of the newest record: of each form, and of each dtype."""
+    """The numbers of the record seen first: of each form, and of each dtype."""
     sweep = page.sweeps.default
     dtype = page.sweeps.dtype(sweep)
     by_form = {

@@ -1,0 +1,71 @@
+"""What a report calls expected is what the CPU computes: the first block of each section, with the CPU as device."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest
+import io
+import re
+
+import pytest
+import torch
+import torch.autograd.forward_ad as fwAD
+import torch.nn.functional as F
+
+from npudocs import evidence
+from npudocs.site.operators.data import deviations
+
+PAGES = (evidence.ROOT / "docs" / "deviations").glob("*.md")
+SECTIONS = {
+    name.group(1): text
+    for page in PAGES
+    for text in page.read_text(encoding="utf-8").split("\n## ")
+    if (name := re.search(r"```\{deviation\} (\w+)", text))
+}
+# The expectations that give a result, not a description of one; torch_npu's own operators have no CPU.
+RESULTS = {
+    one["name"]: found.group()
+    for one in deviations()
+    if not one["name"].startswith("npu_")
+    and (
+        found := re.match(
+            r"(value right|True|False|tensor|torch\.|\[|NotImpl)\S.*?(?=, as|, or|: [a-z]|\.?$)",
+            one["report"]["expected"],
+        )
+    )
+}
+
+
+def on_cpu(section: str) -> str:
+    """What the first block of a section prints, or the class of its error, on the CPU."""
+    kind, text = re.search(r"```\{(doctest|testcode)\}\n(.*?)```", section, re.DOTALL).groups()
+    text = re.sub(r"(?m)^:\w+:.*\n", "", text)
+    if kind == "doctest":
+        text = "".join(one.source for one in doctest.DocTestParser().get_examples(text))
+    body = [node for node in ast.parse(text).body if not isinstance(node, ast.Assert)]
+    if kind == "doctest" and isinstance(body[-1], ast.Expr):
+        body[-1].value = ast.Call(ast.Name("print", ast.Load()), [body[-1].value], [])
+    code = compile(ast.fix_missing_locations(ast.Module(body, [])), "block", "exec")
+    names = {"torch": torch, "fwAD": fwAD, "F": F, "device": torch.device("cpu")}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        try:
+            exec(code, names)
+        except NotImplementedError as error:
+            return type(error).__name__
+    return printed.getvalue()
+
+
+def same(text: str) -> str:
+    """Without device, line breaks, and zeros behind the point or of a sign."""
+    text = re.sub(r", device='npu:0'|\s", "", text)
+    return re.sub(r"(\.\d*?)0+(?=\D|$)", r"\1", text).replace("-0.", "0.")
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_cpu_computes_what_is_expected(name: str) -> None:
+    assert same(on_cpu(SECTIONS[name])) == same(RESULTS[name])
+
+
+def test_most_expectations_are_results() -> None:
+    assert len(RESULTS) >= 20

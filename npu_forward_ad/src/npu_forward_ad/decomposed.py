@@ -5,9 +5,14 @@ PyTorch's own composition has a formula for each of its parts.
 
 from __future__ import annotations
 
-import torch
+from collections.abc import Callable
+from typing import Any
 
-from npu_forward_ad.registration import KEY, Repair, guarded
+import torch
+import torch.autograd.forward_ad as fwAD
+from torch.utils._pytree import tree_leaves
+
+from npu_forward_ad.registration import KEY, Repair, guarded, overload
 
 # torch_npu's kernels of these are composed too, and keep every tangent; or nothing in them is differentiated.
 KEPT = {
@@ -19,26 +24,35 @@ KEPT = {
     "aten::flatten_dense_tensors",
     "aten::one_hot",
     "aten::where",
+    "aten::isclose",
+    "aten::isfinite",
 }
 
 
 def names() -> list[str]:
     """Return the operators with both a kernel of torch_npu's and a composition of PyTorch's."""
-    found = torch._C._dispatch_get_registrations_for_dispatch_key(KEY)
-    composed = "CompositeImplicitAutograd"
+    registered = torch._C._dispatch_get_registrations_for_dispatch_key
     has = torch._C._dispatch_has_kernel_for_dispatch_key
-    aten = [name for name in found if name.startswith("aten::") and name not in KEPT]
-    return sorted(name for name in aten if has(name, composed))
-
-
-def overload(name: str) -> torch._ops.OpOverload:
-    """Return the operator of a name of the dispatcher."""
-    namespace, _, rest = name.partition("::")
-    base, _, kind = rest.partition(".")
-    return getattr(getattr(getattr(torch.ops, namespace), base), kind or "default")
+    found = {*registered(KEY), *registered("PrivateUse1")} - KEPT
+    aten = [name for name in found if name.startswith("aten::")]
+    return sorted(name for name in aten if has(name, "CompositeImplicitAutograd"))
 
 
 def register(made: Repair) -> None:
-    """Take PyTorch's composition for each."""
+    """Take PyTorch's composition for each; what writes into ``out=`` refuses tangents, as on other devices."""
     for name in names():
-        made.put(name, guarded(name, overload(name).decompose))
+        operator = overload(name)
+        writes = any(argument.is_out for argument in operator._schema.arguments)
+        made.put(name, guarded(name, _refusing(operator) if writes else operator.decompose))
+
+
+def _refusing(operator: torch._ops.OpOverload) -> Callable[..., Any]:
+    def formula(*args: Any, **kwargs: Any) -> Any:
+        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        if any(fwAD.unpack_dual(x).tangent is not None for x in tensors if x.is_floating_point()):
+            raise NotImplementedError(
+                f"Trying to use forward AD with {operator} that does not support it because it is an out= function"
+            )
+        return operator.decompose(*args, **kwargs)
+
+    return formula

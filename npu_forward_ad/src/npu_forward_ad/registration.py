@@ -7,6 +7,7 @@ differentiated forward at the moment; if not, it hands the call to torch_npu's k
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import os
 import re
@@ -91,11 +92,11 @@ def repair() -> Repair:
                 "this process is a fork of one that is repaired, and so it is too: do not call repair() here"
             )
         raise RepairError("forward-mode AD is repaired already: call undo() on what repair() returned")
-    from npu_forward_ad import decomposed
+    from npu_forward_ad import decomposed, formulas_aten, second
 
     made._pid = os.getpid()
     try:
-        for module in (decomposed,):
+        for module in (decomposed, formulas_aten, second):
             module.register(made)
     except BaseException:
         made.undo()
@@ -129,20 +130,71 @@ def _check_version(version: str) -> None:
         )
 
 
-def guarded(name: str, formula: Callable[..., Any]) -> Callable[..., Any]:
+Own = Callable[..., Any]  # torch_npu's kernel, as a formula gets it
+
+
+def guarded(name: str, formula: Callable[..., Any], own: bool = False) -> Callable[..., Any]:
     """Return the kernel that takes `formula` where something is differentiated forward, else torch_npu's own.
 
     A function transform without a level counts too: torch_npu's kernels look for storage, which the
-    tensors of a transform do not have. Before torch 2.9 nothing hands out torch_npu's kernel, and `formula`
-    is taken always: it is what PyTorch composes on other devices.
+    tensors of a transform do not have. With `own` the formula gets torch_npu's kernel as its first argument.
+    Before torch 2.9 nothing hands out torch_npu's kernel: `formula` is taken always, and what it gets
+    as torch_npu's kernel is that without autograd.
     """
-    if not _HAS_KERNELS:
-        return lambda keyset, *args, **kwargs: formula(*args, **kwargs)
-    original = torch.library.get_kernel(name, KEY).call_boxed
+    kept = original(name)
 
     def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         if fwAD._current_level < 0 and _transform() is None:
-            return original(keyset, *args, **kwargs)
+            return kept(keyset, *args, **kwargs)
         return formula(*args, **kwargs)
 
+    def owning(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        if _HAS_KERNELS and fwAD._current_level < 0 and _transform() is None:
+            return kept(keyset, *args, **kwargs)
+        return formula(functools.partial(kept, keyset), *args, **kwargs)
+
+    if own:
+        return owning
+    return kernel if _HAS_KERNELS else lambda keyset, *args, **kwargs: formula(*args, **kwargs)
+
+
+def original(name: str) -> Callable[..., Any]:
+    """Return torch_npu's kernel, to be called with the keyset and the arguments; before torch 2.9 without autograd."""
+    if _HAS_KERNELS:
+        return torch.library.get_kernel(name, KEY).call_boxed
+    operator = overload(name)
+
+    def below(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        with torch._C._AutoDispatchBelowAutograd():
+            return operator(*args, **kwargs)
+
+    return below
+
+
+def borrowed(name: str) -> Callable[..., Any] | None:
+    """Return the kernel that takes PyTorch's own autograd kernel where something is differentiated forward.
+
+    It is read at the key of a device that nobody has. None before torch 2.9.
+    """
+    if not _HAS_KERNELS:
+        return None
+    theirs = torch.library.get_kernel(name, "AutogradPrivateUse3").call_boxed
+    original = torch.library.get_kernel(name, KEY).call_boxed
+
+    def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
+        closed = fwAD._current_level < 0 and _transform() is None
+        return (original if closed else theirs)(keyset, *args, **kwargs)
+
     return kernel
+
+
+def known(name: str) -> bool:
+    """Return whether this torch and torch_npu have the operator."""
+    return torch._C._dispatch_has_kernel(name)
+
+
+def overload(name: str) -> torch._ops.OpOverload:
+    """Return the operator of a name of the dispatcher."""
+    namespace, _, rest = name.partition("::")
+    base, _, kind = rest.partition(".")
+    return getattr(getattr(getattr(torch.ops, namespace), base), kind or "default")

@@ -1,0 +1,182 @@
+"""Formulas for operators of ``aten`` that PyTorch does not compose of others.
+
+Each is the operator written in operators whose tangents torch_npu keeps. What a formula is right for is every
+derivative: its parts have formulas of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from npu_forward_ad.registration import Own, Repair, borrowed, guarded
+
+aten = torch.ops.aten
+
+
+def native_dropout(own: Own, x: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    """What torch_npu's kernel drops of ones is what it drops of `x`: one mask for value and tangent."""
+    if train is False:
+        return x.clone(), torch.ones_like(x, dtype=torch.bool)
+    scale, mask = own(torch.ones_like(x, requires_grad=False), p, train)
+    return x * scale, mask
+
+
+def renorm(own: Own, x: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """Each slice along `dim` scaled to the norm `maxnorm`, where it is longer."""
+    others = [place for place in range(x.dim()) if place != dim % x.dim()]
+    norm = torch.linalg.vector_norm(_wide(x), p, others, keepdim=True)
+    factor = torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), torch.ones_like(norm))
+    return x * factor.to(x.dtype)
+
+
+def renorm_(own: Own, x: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """`renorm`, in place."""
+    return x.copy_(renorm(own, x, p, dim, maxnorm))
+
+
+def _wide(x: Tensor) -> Tensor:
+    return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
+def cumsum(own: Own, x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+    """CANN refuses booleans, of which the tangent of `cumprod` has some."""
+    return own(x.long() if x.dtype == torch.bool else x, dim, dtype=dtype)
+
+
+def _windows(
+    size: Sequence[int],
+    kernel: Sequence[int],
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: bool,
+    device: torch.device,
+) -> tuple[list[int], Tensor, Tensor]:
+    """Return the size of what comes out, and of each window the flat places in an image and which are inside."""
+    counts, places, inside = [], [], []
+    for axis in range(2):
+        length, reach = size[axis], dilation[axis] * (kernel[axis] - 1)
+        room = length + 2 * padding[axis] - reach - 1
+        count = (room + (stride[axis] - 1 if ceil_mode else 0)) // stride[axis] + 1
+        if ceil_mode and (count - 1) * stride[axis] >= length + padding[axis]:
+            count -= 1  # a window that begins behind the image is none
+        begins = torch.arange(count) * stride[axis] - padding[axis]
+        at = begins[:, None] + torch.arange(kernel[axis]) * dilation[axis]
+        counts.append(count)
+        places.append(at.clamp(0, length - 1))
+        inside.append((at >= 0) & (at < length))
+    row, row_in = (one[:, None, :, None] for one in (places[0], inside[0]))
+    column, column_in = (one[None, :, None, :] for one in (places[1], inside[1]))
+    flat = (row * size[1] + column).flatten(0, 1).flatten(1)
+    within = (row_in & column_in).flatten(0, 1).flatten(1)
+    return counts, flat.to(device), within.to(device)
+
+
+def _pair(value: Any) -> list[int]:
+    value = [value] if isinstance(value, int) else list(value)
+    return value * 2 if len(value) == 1 else value
+
+
+def max_pool2d_with_indices(
+    own: Own,
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = (),
+    padding: Any = 0,
+    dilation: Any = 1,
+    ceil_mode: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The largest of each window, gathered: torch_npu's kernel gives bits of a mask, which lead to no tangent."""
+    kernel = _pair(kernel_size)
+    words = (kernel, _pair(stride or kernel), _pair(padding), _pair(dilation))
+    counts, places, inside = _windows(x.shape[-2:], *words, ceil_mode, x.device)
+    flat = x.flatten(-2)
+    windows = flat[..., places].masked_fill(~inside, float("-inf"))
+    best = windows.detach().argmax(-1, keepdim=True)
+    # In the order of the windows, so that the first of equal ones is taken, as on the CPU.
+    indices = torch.gather(places.expand(windows.shape), -1, best).squeeze(-1)
+    values = torch.gather(flat, -1, indices)
+    return values.unflatten(-1, counts), indices.unflatten(-1, counts)
+
+
+def max_pool2d_with_indices_backward(
+    own: Own,
+    grad: Tensor,
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    ceil_mode: bool,
+    indices: Tensor,
+) -> Tensor:
+    """Each gradient goes where its largest element was."""
+    if indices.shape != grad.shape:  # the bits of torch_npu's mask: the forward pass was not differentiated
+        words = (kernel_size, stride, padding, dilation, ceil_mode)
+        indices = max_pool2d_with_indices(own, x.detach(), *words)[1]
+    flat = torch.zeros_like(x.detach()).flatten(-2)
+    return flat.scatter_add(-1, indices.long().flatten(-2), grad.flatten(-2)).view_as(x)
+
+
+def gelu(own: Own, x: Tensor, *, approximate: str = "none") -> Tensor:
+    """By the error function, as PyTorch has it; torch_npu's kernel takes the hyperbolic tangent for both."""
+    if approximate == "tanh":
+        return own(x, approximate=approximate)
+    wide = _wide(x)
+    return (0.5 * wide * (1 + torch.erf(wide * 0.5**0.5))).to(x.dtype)
+
+
+FORMULAS: dict[str, Callable[..., Any]] = {
+    "aten::native_dropout": native_dropout,
+    "aten::renorm": renorm,
+    "aten::renorm_": renorm_,
+    "aten::cumsum": cumsum,
+    "aten::max_pool2d_with_indices": max_pool2d_with_indices,
+    "aten::max_pool2d_with_indices_backward": max_pool2d_with_indices_backward,
+    "aten::gelu": gelu,
+}
+# PyTorch's own autograd kernel is right, and torch_npu's stands before it.
+BORROWED = (
+    "aten::_fft_c2r",
+    "aten::_fft_r2c",
+    "aten::_thnn_fused_gru_cell",
+    "aten::binary_cross_entropy_with_logits",
+    "aten::gather",
+)
+# The kernels want tensors of one shape, which a batch of tangents and a value are not; PyTorch's
+# decompositions broadcast.
+BATCHED = (
+    "hardsigmoid_backward",
+    "hardswish_backward",
+    "hardtanh_backward",
+    "leaky_relu_backward",
+    "log_sigmoid_backward",
+    "elu_backward",
+)
+
+
+def register(made: Repair) -> None:
+    """Put the formulas, PyTorch's own autograd kernels and the rules for batches in place."""
+    for name, formula in FORMULAS.items():
+        made.put(name, guarded(name, formula, own=True))
+    for name in BORROWED:
+        if kernel := borrowed(name):
+            made.put(name, kernel)
+    for name in BATCHED:
+        overload = getattr(aten, name).default
+        made.put(
+            f"aten::{name}",
+            torch._decomp.decomposition_table[overload],
+            "FuncTorchBatched",
+            keyset=False,
+        )
+    # torch_npu has a kernel of it for the CPU, below autograd: transforms lose the tangent there too.
+    if torch._C._dispatch_has_kernel_for_dispatch_key("aten::true_divide.Tensor", "CPU"):
+        for name in ("aten::true_divide.Tensor", "aten::true_divide_.Tensor"):
+            kind = getattr(getattr(aten, name[6:].partition(".")[0]), "Tensor")
+            made.put(name, kind.decompose, "AutogradCPU", keyset=False)
+

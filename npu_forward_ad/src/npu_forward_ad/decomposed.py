@@ -9,10 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-import torch.autograd.forward_ad as fwAD
 from torch.utils._pytree import tree_leaves
 
-from npu_forward_ad.registration import KEY, Repair, guarded, overload
+from npu_forward_ad.formulas_aten import FORMULAS
+from npu_forward_ad.registration import KEY, Repair, guarded, has_tangent, overload
 
 # torch_npu's kernels of these are composed too, and keep every tangent; or nothing in them is differentiated.
 KEPT = {
@@ -33,7 +33,7 @@ def names() -> list[str]:
     """Return the operators with both a kernel of torch_npu's and a composition of PyTorch's."""
     registered = torch._C._dispatch_get_registrations_for_dispatch_key
     has = torch._C._dispatch_has_kernel_for_dispatch_key
-    found = {*registered(KEY), *registered("PrivateUse1")} - KEPT
+    found = {*registered(KEY), *registered("PrivateUse1")} - KEPT - {*FORMULAS}
     aten = [name for name in found if name.startswith("aten::")]
     return sorted(name for name in aten if has(name, "CompositeImplicitAutograd"))
 
@@ -48,8 +48,7 @@ def register(made: Repair) -> None:
 
 def _refusing(operator: torch._ops.OpOverload) -> Callable[..., Any]:
     def formula(*args: Any, **kwargs: Any) -> Any:
-        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
-        if any(fwAD.unpack_dual(x).tangent is not None for x in tensors if x.is_floating_point()):
+        if any(has_tangent(leaf) for leaf in tree_leaves((args, kwargs))):
             raise NotImplementedError(
                 f"Trying to use forward AD with {operator} that does not support it because it is an out= function"
             )

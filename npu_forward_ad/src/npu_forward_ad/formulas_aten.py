@@ -6,6 +6,7 @@ derivative: its parts have formulas of their own.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -100,6 +101,8 @@ def max_pool2d_with_indices(
     # In the order of the windows, so that the first of equal ones is taken, as on the CPU.
     indices = torch.gather(places.expand(windows.shape), -1, best).squeeze(-1)
     values = torch.gather(flat, -1, indices)
+    if x.requires_grad:  # so that the gradient, which is constant, has a tangent, as on the CPU
+        values = values * _all(values, 1)
     return values.unflatten(-1, counts), indices.unflatten(-1, counts)
 
 
@@ -118,16 +121,28 @@ def max_pool2d_with_indices_backward(
     if indices.shape != grad.shape:  # the bits of torch_npu's mask: the forward pass was not differentiated
         words = (kernel_size, stride, padding, dilation, ceil_mode)
         indices = max_pool2d_with_indices(own, x.detach(), *words)[1]
-    flat = torch.zeros_like(x.detach()).flatten(-2)
-    return flat.scatter_add(-1, indices.long().flatten(-2), grad.flatten(-2)).view_as(x)
+    places = indices.long().flatten(-2)
+    return _all(x, 0).flatten(-2).scatter_add(-1, places, grad.flatten(-2)).view_as(x)
+
+
+def _all(x: Tensor, value: float) -> Tensor:
+    """Return constants that depend on `x`: their tangent is zero, which is not the same as none."""
+    return x.masked_fill(torch.ones((), dtype=torch.bool, device=x.device), value)
 
 
 def gelu(own: Own, x: Tensor, *, approximate: str = "none") -> Tensor:
-    """By the error function, as PyTorch has it; torch_npu's kernel takes the hyperbolic tangent for both."""
-    if approximate == "tanh":
-        return own(x, approximate=approximate)
+    """As PyTorch has it: torch_npu's kernels take one formula for the value and the other for the derivative."""
     wide = _wide(x)
-    return (0.5 * wide * (1 + torch.erf(wide * 0.5**0.5))).to(x.dtype)
+    if approximate == "tanh":
+        inner = torch.tanh((2 / math.pi) ** 0.5 * (wide + 0.044715 * wide**3))
+    else:
+        inner = torch.erf(wide * 0.5**0.5)
+    return (0.5 * wide * (1 + inner)).to(x.dtype)
+
+
+def log_sigmoid(own: Own, x: Tensor) -> Tensor:
+    """Without the buffer of torch_npu's kernel, which is empty and has no place in a batch."""
+    return -torch.nn.functional.softplus(-x)
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {
@@ -138,6 +153,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "aten::max_pool2d_with_indices": max_pool2d_with_indices,
     "aten::max_pool2d_with_indices_backward": max_pool2d_with_indices_backward,
     "aten::gelu": gelu,
+    "aten::log_sigmoid": log_sigmoid,
 }
 # PyTorch's own autograd kernel is right, and torch_npu's stands before it.
 BORROWED = (
@@ -154,7 +170,6 @@ BATCHED = (
     "hardswish_backward",
     "hardtanh_backward",
     "leaky_relu_backward",
-    "log_sigmoid_backward",
     "elu_backward",
 )
 

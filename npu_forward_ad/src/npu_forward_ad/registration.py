@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 import torch.autograd.forward_ad as fwAD
+from torch.utils._pytree import tree_leaves
 
 KEY = "AutogradPrivateUse1"
 VERSIONS = ("2.7.1", "2.11.0", "2.12.0", "2.13.0", "2.14.0")
@@ -92,11 +93,11 @@ def repair() -> Repair:
                 "this process is a fork of one that is repaired, and so it is too: do not call repair() here"
             )
         raise RepairError("forward-mode AD is repaired already: call undo() on what repair() returned")
-    from npu_forward_ad import decomposed, formulas_aten, second
+    from npu_forward_ad import decomposed, formulas_aten, formulas_npu, second
 
     made._pid = os.getpid()
     try:
-        for module in (decomposed, formulas_aten, second):
+        for module in (decomposed, formulas_aten, formulas_npu, second):
             module.register(made)
     except BaseException:
         made.undo()
@@ -186,6 +187,24 @@ def borrowed(name: str) -> Callable[..., Any] | None:
         return (original if closed else theirs)(keyset, *args, **kwargs)
 
     return kernel
+
+
+def unwritten(what: str, own: Own, *args: Any, **kwargs: Any) -> Any:
+    """Take torch_npu's kernel for what has no formula.
+
+    Raises:
+        NotImplementedError: an argument has a tangent, which would be lost.
+    """
+    if any(has_tangent(leaf) for leaf in tree_leaves((args, kwargs))):
+        raise NotImplementedError(f"npu_forward_ad has no formula for {what}: its tangent would be lost")
+    return own(*args, **kwargs)
+
+
+def has_tangent(leaf: Any) -> bool:
+    """Return whether something is a tensor with a tangent."""
+    if not isinstance(leaf, torch.Tensor) or not (leaf.is_floating_point() or leaf.is_complex()):
+        return False
+    return fwAD._current_level >= 0 and fwAD.unpack_dual(leaf).tangent is not None
 
 
 def known(name: str) -> bool:

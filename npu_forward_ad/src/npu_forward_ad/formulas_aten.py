@@ -22,7 +22,7 @@ def native_dropout(own: Own, x: Tensor, p: float, train: bool | None) -> tuple[T
     """What torch_npu's kernel drops of ones is what it drops of `x`: one mask for value and tangent."""
     if train is False:
         return x.clone(), torch.ones_like(x, dtype=torch.bool)
-    scale, mask = own(torch.ones_like(x, requires_grad=False), p, train)
+    scale, mask = own.plain(torch.ones_like(x, requires_grad=False), p, train)
     return x * scale, mask
 
 
@@ -41,11 +41,6 @@ def renorm_(own: Own, x: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 def _wide(x: Tensor) -> Tensor:
     return x.float() if x.dtype in (torch.float16, torch.bfloat16) else x
-
-
-def cumsum(own: Own, x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
-    """CANN refuses booleans, of which the tangent of `cumprod` has some."""
-    return own(x.long() if x.dtype == torch.bool else x, dim, dtype=dtype)
 
 
 def _windows(
@@ -149,7 +144,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "aten::native_dropout": native_dropout,
     "aten::renorm": renorm,
     "aten::renorm_": renorm_,
-    "aten::cumsum": cumsum,
     "aten::max_pool2d_with_indices": max_pool2d_with_indices,
     "aten::max_pool2d_with_indices_backward": max_pool2d_with_indices_backward,
     "aten::gelu": gelu,
@@ -181,6 +175,8 @@ def register(made: Repair) -> None:
     for name in BORROWED:
         if kernel := borrowed(name):
             made.put(name, kernel)
+    if hasattr(torch.library, "get_kernel"):
+        made.put("aten::cumsum", _counting("aten::cumsum"))
     for name in BATCHED:
         overload = getattr(aten, name).default
         made.put(
@@ -195,3 +191,13 @@ def register(made: Repair) -> None:
             kind = getattr(getattr(aten, name[6:].partition(".")[0]), "Tensor")
             made.put(name, kind.decompose, "AutogradCPU", keyset=False)
 
+
+
+def _counting(name: str) -> Callable[..., Any]:
+    """CANN refuses booleans, of which the tangent of `cumprod` has some: they are counted as integers."""
+    theirs = Own(name).kernel
+
+    def kernel(keyset: Any, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return theirs(keyset, x.long() if x.dtype == torch.bool else x, *args, **kwargs)
+
+    return kernel

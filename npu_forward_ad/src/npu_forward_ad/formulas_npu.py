@@ -193,7 +193,7 @@ def interleave_rope(own: Own, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 def dtype_cast(own: Own, x: Tensor, dtype: Any, input_dtype: int | None = None) -> Tensor:
     wanted = dtype if isinstance(dtype, torch.dtype) else DTYPES.get(dtype)
     if wanted is None or input_dtype is not None:
-        return own(x, dtype, *([] if input_dtype is None else [input_dtype]))
+        return own.plain(x, dtype, *([] if input_dtype is None else [input_dtype]))
     return x.to(wanted, copy=True)
 
 
@@ -208,7 +208,7 @@ def gather_sparse_index(own: Own, x: Tensor, index: Tensor) -> Tensor:
 
 def dropout(own: Own, x: Tensor, *words: Any) -> tuple[Tensor, Tensor]:
     """What is dropped of ones: one mask for value and tangent."""
-    scale, mask = own(torch.ones_like(x, requires_grad=False), *words)
+    scale, mask = own.plain(torch.ones_like(x, requires_grad=False), *words)
     return x * scale, mask
 
 
@@ -246,7 +246,7 @@ def moe_token_permute(
     plain = torch.zeros_like(tokens, requires_grad=False)
     if padded_mode:
         return unwritten("npu_moe_token_permute, padded", own, tokens, indices, num_out_tokens, True)
-    rows, there = own(plain, indices, num_out_tokens, padded_mode)
+    rows, there = own.plain(plain, indices, num_out_tokens, padded_mode)
     of_each = 1 if indices.dim() == 1 else indices.shape[-1]
     came = torch.argsort(there)[: rows.shape[0]]
     return tokens.index_select(0, torch.div(came, of_each, rounding_mode="floor")), there
@@ -286,7 +286,7 @@ def moe_gating_top_k(
     """The weights of the experts that torch_npu's kernel chooses."""
     if words.get("renorm") or words.get("norm_type", 0) not in (0, 1):
         return unwritten("npu_moe_gating_top_k with renorm", own, x, k, **words)
-    _, experts, out = own(x.detach(), k, **words)
+    _, experts, out = own.plain(x.detach(), k, **words)
     softmax = words.get("norm_type", 0) == 0
     norm = x.float().softmax(-1) if softmax else torch.sigmoid(x.float())
     y = norm.gather(-1, experts.long())

@@ -7,7 +7,6 @@ differentiated forward at the moment; if not, it hands the call to torch_npu's k
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
 import os
 import re
@@ -131,18 +130,31 @@ def _check_version(version: str) -> None:
         )
 
 
-Own = Callable[..., Any]  # torch_npu's kernel, as a formula gets it
+class Own:
+    """torch_npu's kernel of an operator, as a formula gets it."""
+
+    def __init__(self, name: str) -> None:
+        self.operator = overload(name)
+        if _HAS_KERNELS:
+            self.kernel = torch.library.get_kernel(name, KEY).call_boxed
+        else:
+            self.kernel = lambda keyset, *args, **kwargs: self.plain(*args, **kwargs)
+
+    def plain(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it for what no derivative goes through: indices and masks."""
+        with torch._C._AutoDispatchBelowAutograd():
+            return self.operator(*args, **kwargs)
 
 
 def guarded(name: str, formula: Callable[..., Any], own: bool = False) -> Callable[..., Any]:
     """Return the kernel that takes `formula` where something is differentiated forward, else torch_npu's own.
 
     A function transform without a level counts too: torch_npu's kernels look for storage, which the
-    tensors of a transform do not have. With `own` the formula gets torch_npu's kernel as its first argument.
-    Before torch 2.9 nothing hands out torch_npu's kernel: `formula` is taken always, and what it gets
-    as torch_npu's kernel is that without autograd.
+    tensors of a transform do not have. With `own` the formula gets the operator's `Own` as its first argument.
+    Before torch 2.9 nothing hands out torch_npu's kernel, and `formula` is taken always.
     """
-    kept = original(name)
+    theirs = Own(name)
+    kept = theirs.kernel
 
     def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         if fwAD._current_level < 0 and _transform() is None:
@@ -152,24 +164,11 @@ def guarded(name: str, formula: Callable[..., Any], own: bool = False) -> Callab
     def owning(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         if _HAS_KERNELS and fwAD._current_level < 0 and _transform() is None:
             return kept(keyset, *args, **kwargs)
-        return formula(functools.partial(kept, keyset), *args, **kwargs)
+        return formula(theirs, *args, **kwargs)
 
     if own:
         return owning
     return kernel if _HAS_KERNELS else lambda keyset, *args, **kwargs: formula(*args, **kwargs)
-
-
-def original(name: str) -> Callable[..., Any]:
-    """Return torch_npu's kernel, to be called with the keyset and the arguments; before torch 2.9 without autograd."""
-    if _HAS_KERNELS:
-        return torch.library.get_kernel(name, KEY).call_boxed
-    operator = overload(name)
-
-    def below(keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        with torch._C._AutoDispatchBelowAutograd():
-            return operator(*args, **kwargs)
-
-    return below
 
 
 def borrowed(name: str) -> Callable[..., Any] | None:
@@ -197,7 +196,7 @@ def unwritten(what: str, own: Own, *args: Any, **kwargs: Any) -> Any:
     """
     if any(has_tangent(leaf) for leaf in tree_leaves((args, kwargs))):
         raise NotImplementedError(f"npu_forward_ad has no formula for {what}: its tangent would be lost")
-    return own(*args, **kwargs)
+    return own.plain(*args, **kwargs)
 
 
 def has_tangent(leaf: Any) -> bool:

@@ -7,7 +7,6 @@ in operators that have one, for calls in which somebody may ask: with ``create_g
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -181,12 +180,13 @@ BACKWARD: dict[str, Callable[..., Any]] = {
 
 def differentiated(name: str, formula: Callable[..., Any]) -> Callable[..., Any]:
     """Return the kernel that takes `formula` where the gradient may be differentiated, else torch_npu's own."""
-    original = registration.original(name)
+    own = Own(name)
+    original = own.kernel
 
     def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         if fwAD._current_level < 0 and not (torch.is_grad_enabled() and _wanted(args, kwargs)):
             return original(keyset, *args, **kwargs)
-        return formula(functools.partial(original, keyset), *args, **kwargs)
+        return formula(own, *args, **kwargs)
 
     return kernel
 

@@ -14,19 +14,8 @@ from torch.utils._pytree import tree_leaves
 from npu_forward_ad.formulas_aten import FORMULAS
 from npu_forward_ad.registration import KEY, Repair, guarded, has_tangent, overload
 
-# torch_npu's kernels of these are composed too, and keep every tangent; or nothing in them is differentiated.
-KEPT = {
-    "aten::__ior__.Scalar",
-    "aten::__ior__.Tensor",
-    "aten::argsort",
-    "aten::argsort.stable",
-    "aten::contiguous",
-    "aten::flatten_dense_tensors",
-    "aten::one_hot",
-    "aten::where",
-    "aten::isclose",
-    "aten::isfinite",
-}
+# Nothing is lost in these, in a transform neither, and the first is called often.
+KEPT = {"aten::contiguous", "aten::isclose", "aten::isfinite"}
 
 
 def names() -> list[str]:

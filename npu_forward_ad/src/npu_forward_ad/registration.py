@@ -35,11 +35,15 @@ class Repair:
     """What was repaired. `operators` are the names, as the dispatcher has them; empty where there is no NPU."""
 
     def __init__(self) -> None:
-        self.operators: tuple[str, ...] = ()
+        self._names: dict[str, None] = {}
         self._libraries: dict[str, torch.library.Library] = {}
 
     def __repr__(self) -> str:
         return f"<npu_forward_ad.Repair of {len(self.operators)} operators>"
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        return tuple(self._names)
 
     def undo(self) -> None:
         """Give every operator back the kernel of torch_npu. A second call does nothing."""
@@ -47,7 +51,7 @@ class Repair:
         for library in self._libraries.values():
             library._destroy()
         self._libraries.clear()
-        self.operators = ()
+        self._names.clear()
         if _active is self:
             _active = None
 
@@ -58,7 +62,8 @@ class Repair:
             self._libraries[namespace] = torch.library.Library(namespace, "IMPL")
         options = {"allow_override": True} if _OVERRIDES else {}
         self._libraries[namespace].impl(rest, kernel, key, with_keyset=keyset, **options)
-        self.operators = tuple(dict.fromkeys((*self.operators, name)))
+        if key == KEY:
+            self._names[name] = None
 
 
 _active: Repair | None = None
@@ -92,11 +97,11 @@ def repair() -> Repair:
                 "this process is a fork of one that is repaired, and so it is too: do not call repair() here"
             )
         raise RepairError("forward-mode AD is repaired already: call undo() on what repair() returned")
-    from npu_forward_ad import decomposed, formulas_aten, formulas_npu, second
+    from npu_forward_ad import decomposed, formulas_aten, formulas_npu, second, zeros
 
     made._pid = os.getpid()
     try:
-        for module in (decomposed, formulas_aten, formulas_npu, second):
+        for module in (decomposed, formulas_aten, formulas_npu, second, zeros):
             module.register(made)
     except BaseException:
         made.undo()

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
+from npu_forward_ad import softmax
 from npu_forward_ad.formulas_aten import FORMULAS
 from npu_forward_ad.registration import KEY, Repair, guarded, has_tangent, overload
 
@@ -22,7 +23,7 @@ def names() -> list[str]:
     """Return the operators with both a kernel of torch_npu's and a composition of PyTorch's."""
     registered = torch._C._dispatch_get_registrations_for_dispatch_key
     has = torch._C._dispatch_has_kernel_for_dispatch_key
-    found = {*registered(KEY), *registered("PrivateUse1")} - KEPT - {*FORMULAS}
+    found = {*registered(KEY), *registered("PrivateUse1")} - KEPT - {*FORMULAS} - {*softmax.FORMULAS}
     aten = [name for name in found if name.startswith("aten::")]
     return sorted(name for name in aten if has(name, "CompositeImplicitAutograd"))
 

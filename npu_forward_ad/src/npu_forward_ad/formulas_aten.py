@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from npu_forward_ad.registration import Own, Repair, borrowed, guarded
+from npu_forward_ad.registration import HAS_KERNELS, Own, Repair, borrowed, guarded
 
 aten = torch.ops.aten
 
@@ -175,7 +175,7 @@ def register(made: Repair) -> None:
     for name in BORROWED:
         if kernel := borrowed(name):
             made.put(name, kernel)
-    if hasattr(torch.library, "get_kernel"):
+    if HAS_KERNELS:
         made.put("aten::cumsum", _counting("aten::cumsum"))
     for name in BATCHED:
         overload = getattr(aten, name).default

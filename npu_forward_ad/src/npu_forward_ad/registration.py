@@ -23,7 +23,7 @@ KEY = "AutogradPrivateUse1"
 VERSIONS = ("2.7.1", "2.11.0", "2.12.0", "2.13.0", "2.14.0")
 _transform = torch._C._functorch.peek_interpreter_stack
 # torch.library.get_kernel is public from 2.9 on.
-_HAS_KERNELS = hasattr(torch.library, "get_kernel")
+HAS_KERNELS = hasattr(torch.library, "get_kernel")
 _OVERRIDES = "allow_override" in inspect.signature(torch.library.Library.impl).parameters
 
 
@@ -97,11 +97,11 @@ def repair() -> Repair:
                 "this process is a fork of one that is repaired, and so it is too: do not call repair() here"
             )
         raise RepairError("forward-mode AD is repaired already: call undo() on what repair() returned")
-    from npu_forward_ad import decomposed, formulas_aten, formulas_npu, second, zeros
+    from npu_forward_ad import decomposed, formulas_aten, formulas_npu, second, softmax, zeros
 
     made._pid = os.getpid()
     try:
-        for module in (decomposed, formulas_aten, formulas_npu, second, zeros):
+        for module in (decomposed, formulas_aten, formulas_npu, second, softmax, zeros):
             module.register(made)
     except BaseException:
         made.undo()
@@ -135,12 +135,17 @@ def _check_version(version: str) -> None:
         )
 
 
+def closed() -> bool:
+    """Return whether nothing is differentiated forward or transformed."""
+    return fwAD._current_level < 0 and _transform() is None
+
+
 class Own:
     """torch_npu's kernel of an operator, as a formula gets it."""
 
     def __init__(self, name: str) -> None:
         self.operator = overload(name)
-        if _HAS_KERNELS:
+        if HAS_KERNELS:
             self.kernel = torch.library.get_kernel(name, KEY).call_boxed
         else:
             self.kernel = lambda keyset, *args, **kwargs: self.plain(*args, **kwargs)
@@ -167,13 +172,13 @@ def guarded(name: str, formula: Callable[..., Any], own: bool = False) -> Callab
         return formula(*args, **kwargs)
 
     def owning(keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        if _HAS_KERNELS and fwAD._current_level < 0 and _transform() is None:
+        if HAS_KERNELS and fwAD._current_level < 0 and _transform() is None:
             return kept(keyset, *args, **kwargs)
         return formula(theirs, *args, **kwargs)
 
     if own:
         return owning
-    return kernel if _HAS_KERNELS else lambda keyset, *args, **kwargs: formula(*args, **kwargs)
+    return kernel if HAS_KERNELS else lambda keyset, *args, **kwargs: formula(*args, **kwargs)
 
 
 def borrowed(name: str) -> Callable[..., Any] | None:
@@ -181,14 +186,13 @@ def borrowed(name: str) -> Callable[..., Any] | None:
 
     It is read at the key of a device that nobody has. None before torch 2.9.
     """
-    if not _HAS_KERNELS:
+    if not HAS_KERNELS:
         return None
     theirs = torch.library.get_kernel(name, "AutogradPrivateUse3").call_boxed
     original = torch.library.get_kernel(name, KEY).call_boxed
 
     def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        closed = fwAD._current_level < 0 and _transform() is None
-        return (original if closed else theirs)(keyset, *args, **kwargs)
+        return (original if closed() else theirs)(keyset, *args, **kwargs)
 
     return kernel
 

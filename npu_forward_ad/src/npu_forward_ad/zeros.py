@@ -44,6 +44,19 @@ def copy_(target: Tensor, source: Tensor, non_blocking: bool = False) -> Tensor:
     return target.zero_()
 
 
+def add_(target: Tensor, other: Tensor, *, alpha: float = 1) -> Tensor:
+    """Nothing is added."""
+    _refuse(target)
+    return target
+
+
+def _to_copy(x: Tensor, **options: Any) -> Tensor:
+    """PyTorch asks the meta device for shapes, which needs no numbers."""
+    if str(options.get("device")) == "meta":
+        return _on_meta(x).to(options.get("dtype") or x.dtype)
+    return torch.ops.aten._to_copy.default(_real(x), **options)
+
+
 def _refuse(written: Any) -> None:
     if isinstance(written, Tensor) and written._is_zerotensor():
         raise RuntimeError("a tensor of zeros without memory cannot be written to: clone it first")
@@ -90,10 +103,13 @@ def _real(leaf: Any) -> Any:
 def register(made: Repair) -> None:
     """Put the kernels in place."""
     made.put("aten::_efficientzerotensor", efficientzerotensor, "PrivateUse1", keyset=False)
-    made.put("aten::copy_", copy_, "ZeroTensor", keyset=False)
+    kernels = {"aten::copy_": copy_, "aten::add_.Tensor": add_, "aten::_to_copy": _to_copy}
+    for name, kernel in kernels.items():
+        made.put(name, kernel, "ZeroTensor", keyset=False)
     has = torch._C._dispatch_has_kernel_for_dispatch_key
     for name in torch._C._dispatch_get_all_op_names():
-        if not name.startswith(("aten::", "npu::")) or has(name, "CompositeImplicitAutograd"):
+        composed = has(name, "CompositeImplicitAutograd")
+        if name in kernels or composed or not name.startswith(("aten::", "npu::")):
             continue
         if name in ABSORBED:
             kernel = _absorbing(name, ABSORBED[name])

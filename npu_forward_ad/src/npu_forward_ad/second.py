@@ -16,10 +16,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from npu_forward_ad import registration
-from npu_forward_ad.registration import Own, Repair
+from npu_forward_ad.registration import Own, Repair, known
 
-aten, npu = torch.ops.aten, torch.ops.npu
+aten = torch.ops.aten
 
 
 def vjp(
@@ -178,13 +177,17 @@ BACKWARD: dict[str, Callable[..., Any]] = {
 }
 
 
-def differentiated(name: str, formula: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the kernel that takes `formula` where the gradient may be differentiated, else torch_npu's own."""
+def differentiated(name: str, formula: Callable[..., Any], always: bool = False) -> Callable[..., Any]:
+    """Return the kernel that takes `formula` where the gradient may be differentiated, else torch_npu's own.
+
+    With `always` also where no argument records: what it misses is not among them.
+    """
     own = Own(name)
     original = own.kernel
 
     def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        if fwAD._current_level < 0 and not (torch.is_grad_enabled() and _wanted(args, kwargs)):
+        recorded = torch.is_grad_enabled() and (always or _wanted(args, kwargs))
+        if fwAD._current_level < 0 and not recorded:
             return original(keyset, *args, **kwargs)
         return formula(own, *args, **kwargs)
 
@@ -197,6 +200,11 @@ def _wanted(args: Any, kwargs: Any) -> bool:
 
 def register(made: Repair) -> None:
     """Put the backward functions in place, those that this torch_npu has."""
-    for name, formula in BACKWARD.items():
-        if registration.known(name):
+    from npu_forward_ad import second_npu
+
+    for name, formula in {**BACKWARD, **second_npu.BACKWARD}.items():
+        if known(name):
             made.put(name, differentiated(name, formula))
+    for name, formula in second_npu.ALWAYS.items():
+        if known(name):
+            made.put(name, differentiated(name, formula, always=True))

@@ -87,6 +87,11 @@ def _forms(op: Any) -> Iterator[str]:
         yield "forward over reverse"
     if op.check_batched_forward_grad:
         yield "batched"
+    if op.supports_fwgrad_bwgrad:
+        yield "reverse over forward"
+    if op.supports_gradgrad:
+        yield "double backward"
+        yield "triple backward"
 
 
 def _samples(op: Any, dtype: str) -> Iterator[Sample]:
@@ -114,7 +119,10 @@ def _of_torch_npu() -> Iterator[Variant]:
             name=f"torch_npu.{one.name}",
             family="torch_npu",
             dtypes=one.dtypes,
-            forms=("dual", "func.jvp", "forward over reverse"),
+            forms=(
+                *("dual", "func.jvp", "forward over reverse"),
+                *("reverse over forward", "double backward", "triple backward"),
+            ),
             samples=functools.partial(_npu_samples, one),
             function=one.call,
             reference=one.reference,

@@ -149,14 +149,15 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "aten::gelu": gelu,
     "aten::log_sigmoid": log_sigmoid,
 }
-# PyTorch's own autograd kernel is right, and torch_npu's stands before it.
-BORROWED = (
-    "aten::_fft_c2r",
-    "aten::_fft_r2c",
-    "aten::_thnn_fused_gru_cell",
-    "aten::binary_cross_entropy_with_logits",
-    "aten::gather",
-)
+# PyTorch's own autograd kernel is right, and torch_npu's stands before it; the place of an argument
+# that torch_npu's kernel gives no gradient.
+BORROWED = {
+    "aten::_fft_c2r": None,
+    "aten::_fft_r2c": None,
+    "aten::_thnn_fused_gru_cell": None,
+    "aten::binary_cross_entropy_with_logits": 1,  # its target
+    "aten::gather": None,
+}
 # The kernels want tensors of one shape, which a batch of tangents and a value are not; PyTorch's
 # decompositions broadcast.
 BATCHED = (
@@ -172,8 +173,8 @@ def register(made: Repair) -> None:
     """Put the formulas, PyTorch's own autograd kernels and the rules for batches in place."""
     for name, formula in FORMULAS.items():
         made.put(name, guarded(name, formula, own=True))
-    for name in BORROWED:
-        if kernel := borrowed(name):
+    for name, records in BORROWED.items():
+        if kernel := borrowed(name, records):
             made.put(name, kernel)
     if HAS_KERNELS:
         made.put("aten::cumsum", _counting("aten::cumsum"))

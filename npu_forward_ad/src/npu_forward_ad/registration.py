@@ -181,10 +181,11 @@ def guarded(name: str, formula: Callable[..., Any], own: bool = False) -> Callab
     return kernel if HAS_KERNELS else lambda keyset, *args, **kwargs: formula(*args, **kwargs)
 
 
-def borrowed(name: str) -> Callable[..., Any] | None:
+def borrowed(name: str, records: int | None = None) -> Callable[..., Any] | None:
     """Return the kernel that takes PyTorch's own autograd kernel where something is differentiated forward.
 
-    It is read at the key of a device that nobody has. None before torch 2.9.
+    Also where the argument at the place `records` needs a gradient, which torch_npu's kernel does not give. It
+    is read at the key of a device that nobody has. None before torch 2.9.
     """
     if not HAS_KERNELS:
         return None
@@ -192,7 +193,8 @@ def borrowed(name: str) -> Callable[..., Any] | None:
     original = torch.library.get_kernel(name, KEY).call_boxed
 
     def kernel(keyset: Any, *args: Any, **kwargs: Any) -> Any:
-        return (original if closed() else theirs)(keyset, *args, **kwargs)
+        ours = not closed() or (records is not None and args[records].requires_grad)
+        return (theirs if ours else original)(keyset, *args, **kwargs)
 
     return kernel
 

@@ -28,6 +28,7 @@ PROBLEMS: dict[str, tuple[Callable[..., torch.Tensor], list[int]]] = {
     "kl_div": (lambda x: F.kl_div(x, TARGET.to(x), reduction="sum"), [2, 3]),
     "kl_div's target": (lambda x: F.kl_div(TARGET.to(x), x.exp(), reduction="sum"), [2, 3]),
     "l1_loss": (lambda x: F.l1_loss(x, TARGET.to(x)), [2, 3]),
+    "layer_norm": (lambda x: F.layer_norm(x, (3,), x[0], x[1]), [4, 3]),
     "leaky_relu": (F.leaky_relu, [7]),
     "linear": (lambda x: F.linear(x, TARGET.to(x), x[0, :2]), [4, 3]),
     "log_softmax": (lambda x: x.log_softmax(-1), [2, 3]),
@@ -39,7 +40,7 @@ PROBLEMS: dict[str, tuple[Callable[..., torch.Tensor], list[int]]] = {
     "relu6": (lambda x: F.relu6(6 * x), [7]),
     "renorm": (lambda x: x.renorm(2, 0, 0.5), [3, 4]),
     "repeat_interleave": (lambda x: x.repeat_interleave(2, 0), [2, 3]),
-    "rfft": (lambda x: torch.fft.rfft(x).abs(), [6]),
+    "rfft": (lambda x: torch.view_as_real(torch.fft.rfft(x)), [6]),
     "attention": (lambda x: F.scaled_dot_product_attention(x, x * x, x.sin()), [1, 2, 4, 3]),
     "causal attention": (
         lambda x: F.scaled_dot_product_attention(x, x * x, x.sin(), is_causal=True), [1, 2, 4, 3]
@@ -50,9 +51,25 @@ PROBLEMS: dict[str, tuple[Callable[..., torch.Tensor], list[int]]] = {
     "slogdet": (lambda x: torch.slogdet(x + 3 * torch.eye(3).to(x))[1], [3, 3]),
     "softmax": (lambda x: x.softmax(-1), [2, 3]),
     "softmax with dtype": (lambda x: x.softmax(-1, dtype=x.dtype), [2, 3]),
-    "stft": (lambda x: torch.stft(x, 4, return_complex=True).abs(), [16]),
+    "stft": (lambda x: torch.view_as_real(torch.stft(x, 4, return_complex=True)), [16]),
     "weight_norm": (lambda x: torch._weight_norm(x, x[:, :1], 0), [2, 3]),
 }  # fmt: skip
+
+
+def normalized(x):
+    wide = x - x.mean(-1, keepdim=True)
+    return wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-5) * x[0] + x[1]
+
+
+# PyTorch's own are refused on the CPU, or wrong there in reverse over forward, as layer_norm.
+REFERENCES = {
+    "cdist": lambda x: torch.linalg.vector_norm(x[:, None] - TARGET.to(x), dim=-1),
+    "layer_norm": normalized,
+    "weight_norm": lambda x: x * x[:, :1] / torch.linalg.vector_norm(x, dim=1, keepdim=True),
+}
+# Without a level torch_npu's own kernels run: CdistGrad, which the software NPU lacks, and a derivative of gelu by the
+# error function.
+LEFT = {("cdist", "double_backward"), ("gelu tanh", "double_backward")}
 
 
 def dual(function, x, v):
@@ -109,10 +126,12 @@ FORMS = (
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_repaired_operator_is_right(name, form):
     function, shape = PROBLEMS[name]
+    if (name, form.__name__) in LEFT:
+        pytest.skip("torch_npu's own")
     generator = torch.Generator().manual_seed(1)
     x, v = (torch.randn(shape, generator=generator, dtype=torch.float64) for _ in range(2))
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        right = form(function, x, v)
+        right = form(REFERENCES.get(name, function), x, v)
     found = form(function, x.float().to("npu"), v.float().to("npu"))
     torch.testing.assert_close(found.detach().cpu().double(), right, rtol=2e-4, atol=2e-5)
 

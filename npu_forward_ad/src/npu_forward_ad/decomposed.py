@@ -18,6 +18,9 @@ from npu_forward_ad.registration import KEY, Repair, guarded, has_tangent, overl
 # Nothing is lost in these, in a transform neither, and the first is called often.
 KEPT = {"aten::contiguous", "aten::isclose", "aten::isfinite"}
 
+# Composed always: torch_npu's kernel loses the second derivative in reverse, and is no shorter.
+ALWAYS = {"aten::slogdet"}
+
 
 def names() -> list[str]:
     """Return the operators with both a kernel of torch_npu's and a composition of PyTorch's."""
@@ -33,7 +36,10 @@ def register(made: Repair) -> None:
     for name in names():
         operator = overload(name)
         writes = any(argument.is_out for argument in operator._schema.arguments)
-        made.put(name, guarded(name, _refusing(operator) if writes else operator.decompose))
+        if name in ALWAYS:
+            made.put(name, operator.decompose, keyset=False)
+        else:
+            made.put(name, guarded(name, _refusing(operator) if writes else operator.decompose))
 
 
 def _refusing(operator: torch._ops.OpOverload) -> Callable[..., Any]:

@@ -135,6 +135,41 @@ def gelu(own: Own, x: Tensor, *, approximate: str = "none") -> Tensor:
     return (0.5 * wide * (1 + inner)).to(x.dtype)
 
 
+def cdist(
+    own: Own, x: Tensor, y: Tensor, p: float = 2.0, compute_mode: int | None = None
+) -> Tensor:
+    """The norms of the differences: PyTorch's own parts have no forward formula on any device."""
+    return torch.linalg.vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, -1)
+
+
+def weight_norm(own: Own, v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """Each slice of `v` scaled to the norm `g`."""
+    return v * (g / torch.norm_except_dim(v, 2, dim))
+
+
+def layer_norm(
+    own: Own,
+    x: Tensor,
+    shape: Sequence[int],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """PyTorch's formula for the tangent takes mean and deviation for constants: on every device the gradient of
+    such a tangent is silently wrong. Where none can be asked for, it is shorter.
+    """
+    if not (torch.is_grad_enabled() and x.requires_grad and x.numel()):
+        return own(x, shape, weight, bias, eps)
+    dims = [*range(x.dim() - len(shape), x.dim())]
+    wide = _wide(x)
+    mean = wide.mean(dims, keepdim=True)
+    rstd = torch.rsqrt((wide - mean).square().mean(dims, keepdim=True) + eps)
+    y = (wide - mean) * rstd
+    y = y if weight is None else y * _wide(weight)
+    y = y if bias is None else y + _wide(bias)
+    return y.to(x.dtype), mean, rstd
+
+
 def log_sigmoid(own: Own, x: Tensor) -> Tensor:
     """Without the buffer of torch_npu's kernel, which is empty and has no place in a batch."""
     return -torch.nn.functional.softplus(-x)
@@ -145,9 +180,11 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "aten::renorm": renorm,
     "aten::renorm_": renorm_,
     "aten::max_pool2d_with_indices": max_pool2d_with_indices,
-    "aten::max_pool2d_with_indices_backward": max_pool2d_with_indices_backward,
     "aten::gelu": gelu,
     "aten::log_sigmoid": log_sigmoid,
+    "aten::native_layer_norm": layer_norm,
+    "aten::cdist": cdist,
+    "aten::_weight_norm": weight_norm,
 }
 # PyTorch's own autograd kernel is right, and torch_npu's stands before it; the place of an argument
 # that torch_npu's kernel gives no gradient.

@@ -7,6 +7,7 @@ differentiated forward at the moment; if not, it hands the call to torch_npu's k
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import os
 import re
@@ -150,6 +151,15 @@ class Own:
         else:
             self.kernel = lambda keyset, *args, **kwargs: self.plain(*args, **kwargs)
 
+    def at(self, keyset: Any) -> Own:
+        """Return this for one call, as which it can be called."""
+        made = copy.copy(self)
+        made.keyset = keyset
+        return made
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.kernel(self.keyset, *args, **kwargs)
+
     def plain(self, *args: Any, **kwargs: Any) -> Any:
         """Call it for what no derivative goes through: indices and masks."""
         with torch._C._AutoDispatchBelowAutograd():
@@ -174,7 +184,7 @@ def guarded(name: str, formula: Callable[..., Any], own: bool = False) -> Callab
     def owning(keyset: Any, *args: Any, **kwargs: Any) -> Any:
         if HAS_KERNELS and fwAD._current_level < 0 and _transform() is None:
             return kept(keyset, *args, **kwargs)
-        return formula(theirs, *args, **kwargs)
+        return formula(theirs.at(keyset), *args, **kwargs)
 
     if own:
         return owning

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
+from npu_forward_ad.formulas_aten import max_pool2d_with_indices_backward, renorm
 from npu_forward_ad.registration import Own, Repair, known
 
 aten = torch.ops.aten
@@ -94,8 +95,6 @@ def _stft(x: Tensor, *args: Any) -> Tensor:
 
 
 def _renorm(x: Tensor, *args: Any) -> Tensor:
-    from npu_forward_ad.formulas_aten import renorm
-
     return renorm(None, x, *args)
 
 
@@ -163,6 +162,7 @@ def gru_backward(
 
 BACKWARD: dict[str, Callable[..., Any]] = {
     "aten::matmul_backward": matmul_backward,
+    "aten::max_pool2d_with_indices_backward": max_pool2d_with_indices_backward,
     "npu::npu_gather_backward": gather_backward,
     "npu::npu_renorm_backward": _of(_renorm),
     "npu::npu_binary_cross_entropy_with_logits_backward": _of(_bce),

@@ -57,7 +57,9 @@ def test_softmax_under_autocast():
     with torch.autocast("npu", dtype=torch.bfloat16), fwAD.dual_level():
         x = fwAD.make_dual(tensor([0.0, 1.0]).bfloat16(), tensor([1.0, 0.0]).bfloat16())
         found = fwAD.unpack_dual(x.softmax(0)).tangent
-    torch.testing.assert_close(found.float().cpu(), torch.tensor([0.1966, -0.1966]), rtol=0, atol=1e-3)
+    torch.testing.assert_close(
+        found.float().cpu(), torch.tensor([0.1966, -0.1966]), rtol=0, atol=1e-3
+    )
 
 
 @pytest.mark.parametrize("name", ["LSTM", "GRU"])
@@ -74,7 +76,9 @@ def test_a_recurrent_layer_in_reverse_twice(name):
         torch.testing.assert_close(found.cpu().double(), right, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["elu", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "relu6"])
+@pytest.mark.parametrize(
+    "name", ["elu", "hardswish", "hardtanh", "leaky_relu", "logsigmoid", "relu6"]
+)
 def test_a_batch_of_hessians(name):
     function = torch.func.vmap(torch.func.hessian(lambda x: getattr(F, name)(x).square().sum()))
     x = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))

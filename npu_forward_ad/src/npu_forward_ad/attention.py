@@ -139,7 +139,9 @@ def _bound(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, An
     return bound.arguments
 
 
-def _version(name: str, signature: Callable[..., Any], tail: Callable[..., Any]) -> Callable[..., Any]:
+def _version(
+    name: str, signature: Callable[..., Any], tail: Callable[..., Any]
+) -> Callable[..., Any]:
     parameters = inspect.signature(signature)
 
     def formula(own: Own, *args: Any, **kwargs: Any) -> Any:

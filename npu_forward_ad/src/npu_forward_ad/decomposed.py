@@ -26,7 +26,9 @@ def names() -> list[str]:
     """Return the operators with both a kernel of torch_npu's and a composition of PyTorch's."""
     registered = torch._C._dispatch_get_registrations_for_dispatch_key
     has = torch._C._dispatch_has_kernel_for_dispatch_key
-    found = {*registered(KEY), *registered("PrivateUse1")} - KEPT - {*FORMULAS} - {*softmax.FORMULAS}
+    found = (
+        {*registered(KEY), *registered("PrivateUse1")} - KEPT - {*FORMULAS} - {*softmax.FORMULAS}
+    )
     aten = [name for name in found if name.startswith("aten::")]
     return sorted(name for name in aten if has(name, "CompositeImplicitAutograd"))
 

@@ -113,7 +113,9 @@ def max_pool2d_with_indices_backward(
     indices: Tensor,
 ) -> Tensor:
     """Each gradient goes where its largest element was."""
-    if indices.shape != grad.shape:  # the bits of torch_npu's mask: the forward pass was not differentiated
+    if (
+        indices.shape != grad.shape
+    ):  # the bits of torch_npu's mask: the forward pass was not differentiated
         words = (kernel_size, stride, padding, dilation, ceil_mode)
         indices = max_pool2d_with_indices(own, x.detach(), *words)[1]
     places = indices.long().flatten(-2)
@@ -170,6 +172,17 @@ def layer_norm(
     return y.to(x.dtype), mean, rstd
 
 
+def pack_padded_sequence(
+    own: Own, x: Tensor, lengths: Tensor, batch_first: bool
+) -> tuple[Tensor, Tensor]:
+    """The steps of all sequences that have one, step by step: rows of `x`. PyTorch has no formula on any device."""
+    sizes = (lengths.unsqueeze(0) > torch.arange(int(lengths[0])).unsqueeze(1)).sum(1)
+    steps = x.transpose(0, 1) if batch_first else x
+    count = steps.shape[1]
+    rows = torch.cat([step * count + torch.arange(int(n)) for step, n in enumerate(sizes)])
+    return steps.flatten(0, 1).index_select(0, rows.to(x.device)), sizes
+
+
 def log_sigmoid(own: Own, x: Tensor) -> Tensor:
     """Without the buffer of torch_npu's kernel, which is empty and has no place in a batch."""
     return -torch.nn.functional.softplus(-x)
@@ -184,6 +197,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "aten::log_sigmoid": log_sigmoid,
     "aten::native_layer_norm": layer_norm,
     "aten::cdist": cdist,
+    "aten::_pack_padded_sequence": pack_padded_sequence,
     "aten::_weight_norm": weight_norm,
 }
 # PyTorch's own autograd kernel is right, and torch_npu's stands before it; the place of an argument
@@ -228,7 +242,6 @@ def register(made: Repair) -> None:
         for name in ("aten::true_divide.Tensor", "aten::true_divide_.Tensor"):
             kind = getattr(getattr(aten, name[6:].partition(".")[0]), "Tensor")
             made.put(name, kind.decompose, "AutogradCPU", keyset=False)
-
 
 
 def _counting(name: str) -> Callable[..., Any]:

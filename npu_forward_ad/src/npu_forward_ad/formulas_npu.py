@@ -134,7 +134,9 @@ def group_norm_swish(
 ) -> tuple[Tensor, Tensor, Tensor]:
     groups = x.float().reshape(x.shape[0], num_groups, -1)
     mean = groups.mean(-1, keepdim=True)
-    rstd = torch.rsqrt((groups - mean).square().mean(-1, keepdim=True) + (1e-5 if eps is None else eps))
+    rstd = torch.rsqrt(
+        (groups - mean).square().mean(-1, keepdim=True) + (1e-5 if eps is None else eps)
+    )
     channels = (1, -1) + (1,) * (x.dim() - 2)
     y = ((groups - mean) * rstd).reshape(x.shape)
     y = y * weight.float().reshape(channels) + bias.float().reshape(channels)
@@ -245,7 +247,9 @@ def moe_token_permute(
     """The tokens in the order of their experts, and where each went, from torch_npu's kernel."""
     plain = torch.zeros_like(tokens, requires_grad=False)
     if padded_mode:
-        return unwritten("npu_moe_token_permute, padded", own, tokens, indices, num_out_tokens, True)
+        return unwritten(
+            "npu_moe_token_permute, padded", own, tokens, indices, num_out_tokens, True
+        )
     rows, there = own.plain(plain, indices, num_out_tokens, padded_mode)
     of_each = 1 if indices.dim() == 1 else indices.shape[-1]
     came = torch.argsort(there)[: rows.shape[0]]
@@ -280,9 +284,7 @@ def _moe_token_unpermute(own: Own, rows: Tensor, *words: Any, **more: Any) -> tu
     return moe_token_unpermute(own, rows, *words, **more), rows.detach()
 
 
-def moe_gating_top_k(
-    own: Own, x: Tensor, k: int, **words: Any
-) -> tuple[Tensor, Tensor, Tensor]:
+def moe_gating_top_k(own: Own, x: Tensor, k: int, **words: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The weights of the experts that torch_npu's kernel chooses."""
     if words.get("renorm") or words.get("norm_type", 0) not in (0, 1):
         return unwritten("npu_moe_gating_top_k with renorm", own, x, k, **words)

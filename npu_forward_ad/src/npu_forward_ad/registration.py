@@ -56,7 +56,9 @@ class Repair:
         if _active is self:
             _active = None
 
-    def put(self, name: str, kernel: Callable[..., Any], key: str = KEY, keyset: bool = True) -> None:
+    def put(
+        self, name: str, kernel: Callable[..., Any], key: str = KEY, keyset: bool = True
+    ) -> None:
         """Register a Python kernel for an operator, ``aten::matmul`` for example."""
         namespace, _, rest = name.partition("::")
         if namespace not in self._libraries:
@@ -83,10 +85,14 @@ def repair() -> Repair:
     made = Repair()
     if "torch_npu" not in sys.modules:
         if getattr(torch._C, "_get_privateuse1_backend_name", lambda: "")() == "npu":
-            raise RepairError("torch_npu is only half imported: call repair() after import torch_npu")
+            raise RepairError(
+                "torch_npu is only half imported: call repair() after import torch_npu"
+            )
         if _installed():
             raise RepairError("torch_npu is not imported yet: import torch_npu, then call repair()")
-        warnings.warn("npu_forward_ad: there is no torch_npu here, so nothing is repaired", stacklevel=2)
+        warnings.warn(
+            "npu_forward_ad: there is no torch_npu here, so nothing is repaired", stacklevel=2
+        )
         return made
     if not torch.npu.is_available():
         warnings.warn("npu_forward_ad: there is no NPU here, so nothing is repaired", stacklevel=2)
@@ -97,7 +103,9 @@ def repair() -> Repair:
             raise RepairError(
                 "this process is a fork of one that is repaired, and so it is too: do not call repair() here"
             )
-        raise RepairError("forward-mode AD is repaired already: call undo() on what repair() returned")
+        raise RepairError(
+            "forward-mode AD is repaired already: call undo() on what repair() returned"
+        )
     from npu_forward_ad import decomposed, formulas_aten, formulas_npu, second, softmax, zeros
 
     made._pid = os.getpid()
@@ -216,7 +224,9 @@ def unwritten(what: str, own: Own, *args: Any, **kwargs: Any) -> Any:
         NotImplementedError: an argument has a tangent, which would be lost.
     """
     if any(has_tangent(leaf) for leaf in tree_leaves((args, kwargs))):
-        raise NotImplementedError(f"npu_forward_ad has no formula for {what}: its tangent would be lost")
+        raise NotImplementedError(
+            f"npu_forward_ad has no formula for {what}: its tangent would be lost"
+        )
     return own.plain(*args, **kwargs)
 
 

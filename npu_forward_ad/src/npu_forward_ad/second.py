@@ -177,7 +177,9 @@ BACKWARD: dict[str, Callable[..., Any]] = {
 }
 
 
-def differentiated(name: str, formula: Callable[..., Any], always: bool = False) -> Callable[..., Any]:
+def differentiated(
+    name: str, formula: Callable[..., Any], always: bool = False
+) -> Callable[..., Any]:
     """Return the kernel that takes `formula` where the gradient may be differentiated, else torch_npu's own.
 
     With `always` also where no argument records: what it misses is not among them.

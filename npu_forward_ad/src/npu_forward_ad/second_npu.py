@@ -175,14 +175,23 @@ def _attention(version: str, more: tuple[str, ...] = ()) -> Backward:
     taken = {"softmax_max", "softmax_sum", "softmax_in", "attention_in", "seed", "offset", "numels"}
 
     def backward(
-        own: Own, q: Tensor, k: Tensor, v: Tensor, grad: Tensor, head_num: int, layout: str, **words: Any
+        own: Own,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        grad: Tensor,
+        head_num: int,
+        layout: str,
+        **words: Any,
     ) -> tuple[Tensor | None, ...]:
         words = {renamed.get(key, key): x for key, x in words.items() if key not in taken}
         optional = ("pse", *more, "sink")
         there = [name for name in optional if words.get(name) is not None]
 
         def function(q: Tensor, k: Tensor, v: Tensor, *others: Tensor) -> Tensor:
-            return formula(own, q, k, v, head_num, layout, **{**words, **dict(zip(there, others))})[0]
+            return formula(own, q, k, v, head_num, layout, **{**words, **dict(zip(there, others))})[
+                0
+            ]
 
         found = vjp(function, [q, k, v, *(words[name] for name in there)], [grad])
         others = dict(zip(there, found[3:]))

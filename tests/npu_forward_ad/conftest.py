@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import npu_forward_ad
 import pytest
+
+import npu_forward_ad
 
 
 @pytest.fixture

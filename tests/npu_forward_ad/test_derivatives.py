@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.autograd.forward_ad as fwAD
 import torch.nn.functional as F
+
 from npudocs.sweep import npu_functions
 
 pytestmark = pytest.mark.usefixtures("repair")

@@ -15,6 +15,7 @@ def main() -> None:
     if not Path(script).is_file():
         sys.exit(f"npu_forward_ad: there is no file {script}\n{USAGE}")
     import torch  # noqa: F401 - loads torch_npu, where the host lets it
+
     from npu_forward_ad.registration import RepairError, repair
 
     try:

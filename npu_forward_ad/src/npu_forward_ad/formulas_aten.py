@@ -183,6 +183,22 @@ def pack_padded_sequence(
     return steps.flatten(0, 1).index_select(0, rows.to(x.device)), sizes
 
 
+def gru_cell(
+    own: Own,
+    to_input: Tensor,
+    to_hidden: Tensor,
+    hx: Tensor,
+    input_bias: Tensor | None = None,
+    hidden_bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The new state; what the fused kernel keeps for its backward pass is not made."""
+    to_input = to_input if input_bias is None else to_input + input_bias
+    to_hidden = to_hidden if hidden_bias is None else to_hidden + hidden_bias
+    (ir, iz, i_new), (hr, hz, h_new) = to_input.chunk(3, -1), to_hidden.chunk(3, -1)
+    new = torch.tanh(i_new + torch.sigmoid(ir + hr) * h_new)
+    return new + torch.sigmoid(iz + hz) * (hx - new), hx.new_empty(0)
+
+
 def log_sigmoid(own: Own, x: Tensor) -> Tensor:
     """Without the buffer of torch_npu's kernel, which is empty and has no place in a batch."""
     return -torch.nn.functional.softplus(-x)
@@ -198,6 +214,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "aten::native_layer_norm": layer_norm,
     "aten::cdist": cdist,
     "aten::_pack_padded_sequence": pack_padded_sequence,
+    "aten::_thnn_fused_gru_cell": gru_cell,
     "aten::_weight_norm": weight_norm,
 }
 # PyTorch's own autograd kernel is right, and torch_npu's stands before it; the place of an argument
@@ -205,7 +222,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 BORROWED = {
     "aten::_fft_c2r": None,
     "aten::_fft_r2c": None,
-    "aten::_thnn_fused_gru_cell": None,
     "aten::binary_cross_entropy_with_logits": 1,  # its target
     "aten::gather": None,
 }
@@ -240,7 +256,7 @@ def register(made: Repair) -> None:
     # torch_npu has a kernel of it for the CPU, below autograd: transforms lose the tangent there too.
     if torch._C._dispatch_has_kernel_for_dispatch_key("aten::true_divide.Tensor", "CPU"):
         for name in ("aten::true_divide.Tensor", "aten::true_divide_.Tensor"):
-            kind = getattr(getattr(aten, name[6:].partition(".")[0]), "Tensor")
+            kind = getattr(aten, name[6:].partition(".")[0]).Tensor
             made.put(name, kind.decompose, "AutogradCPU", keyset=False)
 
 

@@ -91,11 +91,11 @@ def _ragged(q: Tensor, k: Tensor, v: Tensor, words: dict[str, Any]) -> tuple[Ten
     """Sequences of several lengths behind each other (TND), by where each ends."""
     ends, key_ends = ([int(n) for n in words[f"actual_seq_{x}len"]] for x in ("q", "kv"))
     found = []
-    for begin, end, first, last in zip([0, *ends], ends, [0, *key_ends], key_ends):
+    for begin, end, first, last in zip([0, *ends], ends, [0, *key_ends], key_ends, strict=False):
         parts = (q[begin:end], k[first:last], v[first:last])
         parts = tuple(x.float().transpose(0, 1).unsqueeze(0) for x in parts)
         found.append([x[0].transpose(0, 1) for x in _one(*parts, words)])
-    return tuple(torch.cat(x) for x in zip(*found))
+    return tuple(torch.cat(x) for x in zip(*found, strict=False))
 
 
 def _attention(own: Own, given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
@@ -198,7 +198,7 @@ def _weights(given: dict[str, Any]) -> int:
     q, k, layout, heads = (given[x] for x in ("query", "key", "input_layout", "head_num"))
     if layout == "TND":
         ends, key_ends = ([0, *map(int, given[f"actual_seq_{x}len"])] for x in ("q", "kv"))
-        pairs = zip(ends, ends[1:], key_ends, key_ends[1:])
+        pairs = zip(ends, ends[1:], key_ends, key_ends[1:], strict=False)
         return heads * sum((b - a) * (d - c) for a, b, c, d in pairs)
     token = {"SBH": 0, "BSH": 1, "BSND": 1, "BNSD": 2}[layout]
     batch = q.shape[1 if layout == "SBH" else 0]

@@ -311,7 +311,7 @@ def nsa_compress(
     ends = [x.shape[0]] if actual_seq_len is None else actual_seq_len
     firsts = [
         first
-        for begin, end in zip([0, *ends], ends)
+        for begin, end in zip([0, *ends], ends, strict=False)
         for first in range(begin, end - compress_block_size + 1, compress_stride)
     ]
     places = torch.tensor(firsts).reshape(-1, 1) + torch.arange(compress_block_size)

@@ -31,8 +31,8 @@ def vjp(
         leaves = [x if x.requires_grad else x.requires_grad_() for x in leaves]
         outputs = function(*leaves)
         outputs = outputs if isinstance(outputs, (tuple, list)) else (outputs,)
-        pairs = [(y, g) for y, g in zip(outputs, grads) if g is not None]
-        outs, weights = zip(*pairs)
+        pairs = [(y, g) for y, g in zip(outputs, grads, strict=False) if g is not None]
+        outs, weights = zip(*pairs, strict=False)
         return torch.autograd.grad(outs, leaves, weights, create_graph=True, allow_unused=True)
 
 

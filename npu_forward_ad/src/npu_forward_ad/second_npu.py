@@ -189,12 +189,18 @@ def _attention(version: str, more: tuple[str, ...] = ()) -> Backward:
         there = [name for name in optional if words.get(name) is not None]
 
         def function(q: Tensor, k: Tensor, v: Tensor, *others: Tensor) -> Tensor:
-            return formula(own, q, k, v, head_num, layout, **{**words, **dict(zip(there, others))})[
-                0
-            ]
+            return formula(
+                own,
+                q,
+                k,
+                v,
+                head_num,
+                layout,
+                **{**words, **dict(zip(there, others, strict=False))},
+            )[0]
 
         found = vjp(function, [q, k, v, *(words[name] for name in there)], [grad])
-        others = dict(zip(there, found[3:]))
+        others = dict(zip(there, found[3:], strict=False))
         return (*found[:3], *(others.get(name, q.new_empty(0)) for name in optional))
 
     return backward

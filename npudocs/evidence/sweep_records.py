@@ -44,10 +44,17 @@ class SweepCell(NamedTuple):
     random: bool
 
 
-def load(folder: Path = FOLDER) -> list[dict[str, Any]]:
-    """All records of sweeps, by version and product; raises EvidenceError where one was edited."""
-    found = [_unpacked(files.signed(path)) for path in files.paths(folder, "sweeps")]
+def load(folder: Path = FOLDER, repaired: bool = False) -> list[dict[str, Any]]:
+    """All records of sweeps, by version and product; raises EvidenceError where one was edited.
+
+    With `repaired` those made with npu_forward_ad's repair, which have a folder of their own.
+    """
+    found = [_unpacked(files.signed(path)) for path in files.paths(folder, _room(repaired))]
     return sorted(found, key=_order)
+
+
+def _room(repaired: bool) -> str:
+    return "repaired" if repaired else "sweeps"
 
 
 def _order(made: dict[str, Any]) -> tuple[tuple[int, ...], int]:
@@ -65,7 +72,7 @@ def write(made: dict[str, Any], folder: Path = FOLDER) -> Path:
     """Write a record with its digest, or nothing where the schema forbids it; return its file."""
     stored = _packed(made)
     stored["digest"] = files.digest(stored)
-    path = folder / "sweeps" / made["kind"] / f"{files.file_name(made)}.json"
+    path = folder / _room("repaired" in made) / made["kind"] / f"{files.file_name(made)}.json"
     files.check_schema(stored, path, SCHEMA)
     writing.replace(path, writing.lines(stored))
     return path

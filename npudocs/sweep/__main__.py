@@ -50,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--limit", type=float, default=120, help="seconds a job (default 120)")
     run.add_argument("--fresh", action="store_true", help="forget what an earlier run did")
     run.add_argument("--check", action="store_true", help="compare with the record, write none")
+    run.add_argument("--repaired", action="store_true", help="with npu_forward_ad's repair")
     run.set_defaults(command=_run)
     merge = commands.add_parser("merge", help="make one record of the files of all shards")
     merge.add_argument("shards", nargs="+", type=Path)
@@ -99,7 +100,8 @@ def _run(options: argparse.Namespace) -> None:
     header = _header(options, forms)
     number, count = options.shard
     where = header["where"]
-    name = f"{where['torch_npu']}-{where['soc']}-{number}of{count}.jsonl"
+    repaired = "-repaired" if options.repaired else ""
+    name = f"{where['torch_npu']}-{where['soc']}-{number}of{count}{repaired}.jsonl"
     path = evidence.ROOT / "build" / "sweep" / name
     if options.fresh:
         path.unlink(missing_ok=True)
@@ -111,6 +113,7 @@ def _run(options: argparse.Namespace) -> None:
         results,
         options.workers,
         options.limit,
+        options.repaired,
     )
     seconds = time.monotonic() - began
     print(f"{len(listed)} jobs in {seconds:.0f} s with {options.workers} workers: {path}")
@@ -151,6 +154,7 @@ def _header(options: argparse.Namespace, forms: tuple[str, ...]) -> dict[str, An
             "forms": list(forms),
         },
         "shard": list(options.shard),
+        **({"repaired": True} if options.repaired else {}),
     }
 
 

@@ -192,6 +192,41 @@ def forward_over_reverse(call: Call) -> Outputs:
         return [primal for primal, _ in pairs], [tangent for _, tangent in pairs]
 
 
+def reverse_over_forward(call: Call) -> Outputs:
+    """The gradient of a weighted sum of the tangents."""
+    with fwAD.dual_level():
+        leaves = [x.detach().requires_grad_() for x in call.inputs]
+        duals = [fwAD.make_dual(x, t) for x, t in zip(leaves, call.tangents, strict=True)]
+        found = [fwAD.unpack_dual(one).tangent for one in differentiable(call(*duals))]
+        return _gradients([one for one in found if one is not None], leaves)
+
+
+def double_backward(call: Call, times: int = 2) -> Outputs:
+    """The gradient of a weighted sum of the gradients, `times` in all."""
+    leaves = [x.detach().requires_grad_() for x in call.inputs]
+    found = differentiable(call(*leaves))
+    for _ in range(times - 1):
+        found = [one for one in _gradients(found, leaves)[1] if one is not None]
+    return _gradients(found, leaves)
+
+
+def triple_backward(call: Call) -> Outputs:
+    """The gradient of a weighted sum of those of `double_backward`."""
+    return double_backward(call, 3)
+
+
+def _gradients(outputs: list[torch.Tensor], leaves: list[torch.Tensor]) -> Outputs:
+    """Return no values, and the gradients in the place of the tangents: none where nothing depends."""
+    outputs = [one for one in outputs if one.requires_grad]
+    nothing = [None] * len(leaves)
+    if not outputs:
+        return nothing, nothing
+    weights = [_weights(one) for one in outputs]
+    return nothing, list(
+        torch.autograd.grad(outputs, leaves, weights, allow_unused=True, create_graph=True)
+    )
+
+
 def _weights(output: torch.Tensor) -> torch.Tensor:
     """Unequal, so that a sum which is constant, as softmax's, has a gradient too."""
     weights = torch.linspace(0.5, 1.5, output.numel()).reshape(output.shape)
@@ -209,4 +244,7 @@ CALLS: dict[str, Callable[[Call], Outputs]] = {
     "func.jvp": func_jvp,
     "forward over reverse": forward_over_reverse,
     "batched": batched,
+    "reverse over forward": reverse_over_forward,
+    "double backward": double_backward,
+    "triple backward": triple_backward,
 }

@@ -40,7 +40,10 @@ def variants() -> Iterator[Variant]:
             name=f"torch_npu.{name}",
             family="torch_npu",
             dtypes=tuple(entry.get("dtypes", ("float32", "float16", "bfloat16"))),
-            forms=("dual", "func.jvp", "forward over reverse"),
+            forms=(
+                *("dual", "func.jvp", "forward over reverse"),
+                *("reverse over forward", "double backward", "triple backward"),
+            ),
             samples=functools.partial(_samples, tuple(map(tuple, entry["inputs"].values()))),
             function=reference if "through" in entry else functools.partial(_call, name, entry),
             reference=reference,

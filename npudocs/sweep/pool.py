@@ -56,12 +56,16 @@ def shard_of(operators: Sequence[str], dtypes: Sequence[str], shard: tuple[int, 
 _errors: Any = None
 
 
-def start() -> None:
+def start(repaired: bool = False) -> None:
     """Prepare a process of the pool: the operators are small, one thread each is fastest."""
     global _errors
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     _errors = StandardError()
+    if repaired:
+        import npu_forward_ad
+
+        npu_forward_ad.repair()
 
 
 def run_job(job: Job, forms: tuple[str, ...]) -> dict[str, Any]:
@@ -126,6 +130,7 @@ def run(
     results: Results,
     workers: int,
     limit: float,
+    repaired: bool = False,
 ) -> None:
     """`act` on what is not done yet in `workers` processes, at most `limit` seconds a job.
 
@@ -138,6 +143,7 @@ def run(
         max_workers=workers,
         max_tasks=JOBS_A_PROCESS,
         initializer=start,
+        initargs=(repaired,),
         context=multiprocessing.get_context("spawn"),
     )
     progress = tqdm(total=done + len(left), initial=done, unit="job", disable=None)

@@ -34,7 +34,11 @@ def content(paths: Sequence[Path], partly: bool = False) -> dict[str, Any]:
         _check_headers(headers)
     return {
         "schema": 3,
-        **{key: header[key] for key in ("kind", "where", "commit", "limits")},
+        **{
+            key: header[key]
+            for key in ("kind", "repaired", "where", "commit", "limits")
+            if key in header
+        },
         "tolerances": {name: list(pair) for name, pair in TOLERANCES.items()},
         "started": header["started"],
         "dtypes": header["choice"]["dtypes"],

@@ -62,6 +62,11 @@ def _forms(op: Any) -> Iterator[str]:
         yield "forward over reverse"
     if op.check_batched_forward_grad:
         yield "batched"
+    if op.supports_fwgrad_bwgrad:
+        yield "reverse over forward"
+    if op.supports_gradgrad:
+        yield "double backward"
+        yield "triple backward"
 
 
 def _samples(op: Any, dtype: str) -> Iterator[Sample]:

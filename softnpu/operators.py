@@ -85,12 +85,14 @@ def trampolines() -> str:
         definition, pointer = c_limits(operator.name, [name for _, name in operator.parameters])
         limits.append(definition)
         table.append(f'{{"{operator.name}", "{kinds}", {pointer}}},')
-    lines = ['#include "operator.h"', *limits, *_SECOND_PHASE]
+    lines = ['#include "older.h"', '#include "operator.h"', *limits, *_SECOND_PHASE]
     for name in unknown():  # whatever its parameters, none is looked at
         lines += [f"EXPORT int {name}GetWorkspaceSize(void) {{"]
         lines += [f'    return softnpu_no_kernel("{name}");', "}"]
         lines += [f'EXPORT int {name}(void) {{ return softnpu_no_kernel("{name}"); }}']
     lines += ["static const softnpu_operator table[] = {", *table, "};"]
+    lines += ["__attribute__((constructor)) static void give_operators(void) {"]
+    lines += [f"    softnpu_take_operators(table, {len(table)});", "}"]
     for index, operator in enumerate(operators().values()):
         lines += _trampoline(index, operator)
     return "\n".join(lines) + "\n"

@@ -9,7 +9,7 @@ import runpy
 import shlex
 import sys
 
-from . import SoftNpuError, activate, activation, info
+from . import SoftNpuError, activate, activation, info, packages
 
 
 def main() -> int:
@@ -87,6 +87,8 @@ def _env(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
+    if wrong := packages.problem():
+        raise SoftNpuError(wrong)
     if not activation.real_device():
         for name, value in activation.environment().items():
             print(f"export {name}={shlex.quote(value)}")

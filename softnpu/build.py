@@ -74,7 +74,7 @@ def build_key() -> str:
     digest = hashlib.sha256(repr((platform.machine(), FLAGS, _compiler_words())).encode())
     headers = sorted((HERE / "csrc").glob("*.h"))
     generators = (HERE / "operators.py", HERE / "limits.py")
-    tables = (operators.TABLE, limits.TABLE)
+    tables = (operators.TABLE, operators.UNKNOWN, limits.TABLE)
     for path in (*SOURCES, PRELOAD_SOURCE, *headers, *tables, *generators):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]

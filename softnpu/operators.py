@@ -15,6 +15,10 @@ from typing import NamedTuple
 from .limits import c_limits
 
 TABLE = Path(__file__).with_name("operators.tsv")
+# Operators that torch_npu calls without asking whether they are there, and whose parameters are
+# not in the table: they exist to say that they have no kernel. One that torch_npu asks about
+# first must not exist: it takes another way then.
+UNKNOWN = Path(__file__).with_name("unknown_operators.tsv")
 
 # A parameter's type, as the table writes it: the letter that csrc/convert.c
 # switches on, the C type of the trampoline's parameter, and the slot it goes to.
@@ -54,6 +58,11 @@ def operators() -> dict[str, Operator]:
     return {row["operator"]: _operator(row) for row in rows}
 
 
+def unknown() -> list[str]:
+    """The names of operators that torch_npu calls and nothing else is known of."""
+    return UNKNOWN.read_text(encoding="utf-8").split()[1:]
+
+
 def _operator(row: dict[str, str]) -> Operator:
     parameters = tuple(tuple(text.rsplit(" ", 1)) for text in row["parameters"].split(", ") if text)
     return Operator(row["operator"], parameters, row["document"] or "")
@@ -76,8 +85,14 @@ def trampolines() -> str:
         definition, pointer = c_limits(operator.name, [name for _, name in operator.parameters])
         limits.append(definition)
         table.append(f'{{"{operator.name}", "{kinds}", {pointer}}},')
-    lines = ['#include "operator.h"', *limits, *_SECOND_PHASE]
+    lines = ['#include "older.h"', '#include "operator.h"', *limits, *_SECOND_PHASE]
+    for name in unknown():  # whatever its parameters, none is looked at
+        lines += [f"EXPORT int {name}GetWorkspaceSize(void) {{"]
+        lines += [f'    return softnpu_no_kernel("{name}");', "}"]
+        lines += [f'EXPORT int {name}(void) {{ return softnpu_no_kernel("{name}"); }}']
     lines += ["static const softnpu_operator table[] = {", *table, "};"]
+    lines += ["__attribute__((constructor)) static void give_operators(void) {"]
+    lines += [f"    softnpu_take_operators(table, {len(table)});", "}"]
     for index, operator in enumerate(operators().values()):
         lines += _trampoline(index, operator)
     return "\n".join(lines) + "\n"

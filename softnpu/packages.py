@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -13,6 +14,11 @@ ABORTS_BESIDE_CUDA = (2, 13)
 # Releases that abort beside one in a way that no library can prevent, with the release before:
 # their copy of torch's function, and CUDA's, are bound inside their own libraries.
 REFUSED_BESIDE_CUDA = {"2.11.0.post3": "2.11.0.post2", "2.12.0.post3": "2.12.0.post2"}
+
+# At its first use torch_npu converts the path of torch to UTF-8 without Python's lock
+# (GetTorchNpuFile in Ascend/pytorch). For letters other than ASCII that takes memory from Python,
+# and from this version on Python finds its memory through the thread that has the lock.
+PYTHON_THAT_CRASHES_AT_OTHER_LETTERS = (3, 12)
 
 
 def problem() -> str | None:
@@ -36,6 +42,13 @@ def problem() -> str | None:
             "the CPU build of the same torch from PyTorch's index of CPU wheels, or the release "
             f"before: python -m pip install --no-deps torch_npu=={REFUSED_BESIDE_CUDA[torch_npu]}"
         )
+    folder = _folder_of_torch()
+    if not folder.isascii() and sys.version_info >= PYTHON_THAT_CRASHES_AT_OTHER_LETTERS:
+        return (
+            f"torch_npu would end with a segmentation fault at the first tensor: torch lies in "
+            f"{folder}, and with Python 3.12 and newer torch_npu cannot read a path with letters "
+            "other than ASCII. Make the environment in a folder with ASCII letters alone."
+        )
     return None
 
 
@@ -58,6 +71,12 @@ def _release(version: str) -> str:
     """``2.13.0`` for ``2.13.0+cpu`` and ``2.13.0.post2``."""
     found = re.match(r"\d+\.\d+\.\d+", version)
     return found.group() if found else version
+
+
+def _folder_of_torch() -> str:
+    """Where torch is installed, in a folder of its name."""
+    spec = importlib.util.find_spec("torch")
+    return str(Path(spec.origin).parents[1]) if spec and spec.origin else ""
 
 
 def _cuda_of_torch() -> str | None:

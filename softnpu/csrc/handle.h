@@ -48,6 +48,13 @@ typedef struct {
     void *items;
 } softnpu_array; /* int64, bool, float arrays; tensor and scalar lists hold pointers */
 
+EXPORT softnpu_tensor *aclCreateTensor(const int64_t *shape, uint64_t rank, int dtype,
+                                       const int64_t *strides, int64_t offset, int format,
+                                       const int64_t *storage_shape, uint64_t storage_rank,
+                                       void *data);
+EXPORT softnpu_array *aclCreateTensorList(softnpu_tensor *const *items, uint64_t length);
+EXPORT aclError aclDestroyTensorList(softnpu_array *list);
+
 /* Bits of an element of an aclDataType, 0 for an unknown one. */
 int softnpu_bits(int dtype);
 /* The last element that a view with elements reaches; false where it is beyond counting, or steps

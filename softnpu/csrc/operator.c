@@ -89,6 +89,13 @@ static aclError check_all(const softnpu_operator *op, const softnpu_slot *slots)
     return code;
 }
 
+EXPORT aclError softnpu_no_kernel(const char *operator) {
+    return softnpu_fail(ACLNN_ERR_NO_KERNEL,
+                        "softnpu has no kernel for the operator %s. This says nothing about a chip. "
+                        "Add one in softnpu/kernels (see softnpu/README.md).",
+                        operator);
+}
+
 EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const softnpu_slot *slots,
                                 uint64_t *workspace_size, void **result) {
     const softnpu_operator *op = &table[index];
@@ -97,10 +104,7 @@ EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const 
         return softnpu_fail(ACLNN_ERR_PARAM_NULLPTR, "softnpu: %s: a result pointer is null", op->name);
     }
     if (!softnpu_has_kernel(op, index)) {
-        return softnpu_fail(ACLNN_ERR_NO_KERNEL,
-                            "softnpu has no kernel for the operator %s. This says nothing about a "
-                            "chip. Add one in softnpu/kernels (see softnpu/README.md).",
-                            op->name);
+        return softnpu_no_kernel(op->name);
     }
     size_t count = strlen(op->kinds);
     aclError refused = softnpu_check_process();

@@ -13,6 +13,9 @@ EXPORT aclError softnpu_prepare(const softnpu_operator *table, int index, const 
                                 uint64_t *workspace_size, void **executor);
 EXPORT aclError softnpu_execute(void *executor, void *stream);
 
+/* The error of an operator that has none; also of those whose parameters are unknown. */
+EXPORT aclError softnpu_no_kernel(const char *operator);
+
 const char *softnpu_last_operator(void); /* of this thread */
 EXPORT uint64_t softnpu_launches(void);  /* operators launched since the process began */
 

@@ -10,50 +10,7 @@
         return softnpu_fail(ACL_ERROR_FEATURE_UNSUPPORTED, "softnpu does not emulate " #name); \
     }
 
-/* The old operator path: descriptions can be made, only running one fails, so
- * that the error names the operator. */
-static char placeholder[64];
-
-EXPORT void *aclopCreateAttr(void) { return placeholder; }
-EXPORT void aclopDestroyAttr(const void *attribute) { (void)attribute; }
-EXPORT void *aclCreateTensorDesc(int dtype, int rank, const int64_t *shape, int format) {
-    return (void)dtype, (void)rank, (void)shape, (void)format, placeholder;
-}
-EXPORT void aclDestroyTensorDesc(const void *description) { (void)description; }
-EXPORT void *aclCreateDataBuffer(void *data, size_t size) {
-    return (void)data, (void)size, placeholder;
-}
-EXPORT aclError aclDestroyDataBuffer(const void *buffer) { return (void)buffer, ACL_SUCCESS; }
-EXPORT void aclSetTensorDescName(void *description, const char *name) {
-    (void)description, (void)name;
-}
-
-#define ACCEPTED(name) \
-    EXPORT aclError name(void) { return ACL_SUCCESS; }
-ACCEPTED(aclSetTensorFormat)
-ACCEPTED(aclSetTensorPlaceMent)
-ACCEPTED(aclSetTensorShape)
-ACCEPTED(aclopSetAttrBool)
-ACCEPTED(aclopSetAttrDataType)
-ACCEPTED(aclopSetAttrFloat)
-ACCEPTED(aclopSetAttrInt)
-ACCEPTED(aclopSetAttrListBool)
-ACCEPTED(aclopSetAttrListFloat)
-ACCEPTED(aclopSetAttrListInt)
-ACCEPTED(aclopSetAttrListListInt)
-ACCEPTED(aclopSetAttrString)
-
-static aclError no_such_path(const char *operator) {
-    return softnpu_fail(ACL_ERROR_FEATURE_UNSUPPORTED,
-                        "softnpu emulates aclnn operators only; torch_npu asked for the older "
-                        "operator %s. This says nothing about a chip.",
-                        operator? operator: "(unnamed)");
-}
-
-EXPORT aclError aclopCompileAndExecute(const char *operator) { return no_such_path(operator); }
-EXPORT aclError aclopCompileAndExecuteV2(const char *operator) { return no_such_path(operator); }
-
-/* Reading back a tensor description belongs to the same path. */
+/* Reading back a tensor description of an older operator. */
 UNSUPPORTED(aclGetTensorDescDimV2)
 UNSUPPORTED(aclGetTensorDescFormat)
 UNSUPPORTED(aclGetTensorDescNumDims)

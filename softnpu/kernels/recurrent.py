@@ -51,7 +51,7 @@ def _of_steps(tensor: Tensor, batches: Tensor | None, batch_first: bool) -> Tens
     return tensor.float().transpose(0, 1) if batch_first else tensor.float()
 
 
-def _lstm_step(x: Tensor, state: Sequence[Tensor], weights: list[Tensor], there: Tensor | None):
+def lstm_step(x: Tensor, state: Sequence[Tensor], weights: list[Tensor], there: Tensor | None):
     i, f, j, o = (a + b for a, b in zip(*_gates(x, state[0], weights, 4), strict=True))
     i, j, f, o = i.sigmoid(), j.tanh(), f.sigmoid(), o.sigmoid()
     c = f * state[1] + i * j
@@ -70,8 +70,23 @@ def _gru_step(x: Tensor, state: Sequence[Tensor], weights: list[Tensor], there: 
     return (1 - z) * n + z * state[0], r, z, n, hn
 
 
-def _masked(tensor: Tensor, there: Tensor | None) -> Tensor:
+def masked(tensor: Tensor, there: Tensor | None) -> Tensor:
     return tensor if there is None else tensor * there
+
+
+def run_one(
+    step: Callable,
+    x: Tensor,
+    state: Sequence[Tensor],
+    weights: list[Tensor],
+    reverse: int,
+    there: Tensor | None,
+) -> list[Tensor]:
+    """One layer in one direction: what each step made, over all steps."""
+    steps: list = [()] * len(x)
+    for t in _steps(len(x), reverse):
+        state = steps[t] = step(x[t], state, weights, None if there is None else there[t])
+    return [torch.stack(part) for part in zip(*steps, strict=True)]
 
 
 def _run(
@@ -82,14 +97,9 @@ def _run(
     for layer in range(len(weights) // directions):
         for reverse in range(directions):
             number = layer * directions + reverse
-            state: Sequence[Tensor] = [start[number] for start in starts]
-            steps: list = [()] * len(x)
-            for t in _steps(len(x), reverse):
-                state = steps[t] = step(
-                    x[t], state, weights[number], None if there is None else there[t]
-                )
-            made.append([torch.stack(part) for part in zip(*steps, strict=True)])
-        x = _masked(torch.cat([parts[0] for parts in made[-directions:]], -1), there)
+            state = [start[number] for start in starts]
+            made.append(run_one(step, x, state, weights[number], reverse, there))
+        x = masked(torch.cat([parts[0] for parts in made[-directions:]], -1), there)
     return x, made
 
 
@@ -150,33 +160,19 @@ def _backward(
         above = _of_steps(to_output, batches, batch_first)
     for layer in range(len(weights) // directions)[::-1]:
         below = made[(layer - 1) * directions : layer * directions] if layer else []
-        x = _masked(torch.cat([parts[0] for parts in below], -1), there) if layer else first
-        above, to_x = _masked(above, there), torch.zeros_like(x)
+        x = masked(torch.cat([parts[0] for parts in below], -1), there) if layer else first
+        above, to_x = masked(above, there), torch.zeros_like(x)
         for reverse, own in enumerate(above.chunk(directions, -1)):
             number = layer * directions + reverse
-            grads = [torch.zeros_like(weight) for weight in weights[number]]
             states = [start[number].float() for start in hx]
             carried = [
                 torch.zeros_like(state) if end is None else end[number].float()
                 for state, end in zip(states, to_ends, strict=True)
             ]
-            edge = len(x) - 1 if reverse else 0
-            for t in _steps(len(x), not reverse):
-                before = t + 1 if reverse else t - 1
-                parts = [part[t] for part in made[number]]
-                past = states if t == edge else [p[before] for p in made[number][: len(hx)]]
-                carried[0] = carried[0] + own[t]
-                at_input, at_hidden, passed = step(parts, past, carried)
-                if there is not None:
-                    at_input, at_hidden = at_input * there[t], at_hidden * there[t]
-                    pairs = zip(passed, carried, strict=True)
-                    passed = [torch.where(there[t], new, old) for new, old in pairs]
-                carried = passed
-                to_x[t] += at_input @ weights[number][0]
-                carried[0] = carried[0] + at_hidden @ weights[number][1]
-                results = at_input.mT @ x[t], at_hidden.mT @ past[0], at_input.sum(0)
-                for grad, result in zip(grads, (*results, at_hidden.sum(0)), strict=False):
-                    grad += result
+            to_own, carried, grads = back_one(
+                *(step, x, own, made[number], states, carried, weights[number], reverse, there)
+            )
+            to_x += to_own
             for out, result in zip(to_starts, carried, strict=True):
                 write(out[number], result.to(out.dtype))
             count = len(grads)
@@ -188,7 +184,39 @@ def _backward(
     write(to_input, above.reshape(to_input.shape).to(to_input.dtype))
 
 
-def _lstm_back(parts: list[Tensor], past: list[Tensor], grads: list[Tensor]):
+def back_one(
+    step: Callable,
+    x: Tensor,
+    to_output: Tensor,
+    made: list[Tensor],
+    states: list[Tensor],
+    carried: list[Tensor],
+    weights: list[Tensor],
+    reverse: int,
+    there: Tensor | None,
+) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    """One layer in one direction: the gradients of input, first states and weights."""
+    to_x, grads = torch.zeros_like(x), [torch.zeros_like(weight) for weight in weights]
+    edge = len(x) - 1 if reverse else 0
+    for t in _steps(len(x), not reverse):
+        before = t + 1 if reverse else t - 1
+        parts = [part[t] for part in made]
+        past = states if t == edge else [part[before] for part in made[: len(states)]]
+        carried = [carried[0] + to_output[t], *carried[1:]]
+        at_input, at_hidden, passed = step(parts, past, carried)
+        if there is not None:
+            at_input, at_hidden = at_input * there[t], at_hidden * there[t]
+            pairs = zip(passed, carried, strict=True)
+            passed = [torch.where(there[t], new, old) for new, old in pairs]
+        to_x[t] = at_input @ weights[0]
+        carried = [passed[0] + at_hidden @ weights[1], *passed[1:]]
+        results = at_input.mT @ x[t], at_hidden.mT @ past[0], at_input.sum(0), at_hidden.sum(0)
+        for grad, result in zip(grads, results, strict=False):
+            grad += result
+    return to_x, carried, grads
+
+
+def lstm_back(parts: list[Tensor], past: list[Tensor], grads: list[Tensor]):
     _, _, i, j, f, o, tanh = parts
     to_c = grads[1] + grads[0] * o * (1 - tanh * tanh)
     gates = (to_c * j * i * (1 - i), to_c * past[1] * f * (1 - f))
@@ -227,7 +255,7 @@ def aclnnLSTM(
     tanhCOut: TensorList,
 ):
     _forward(
-        *(_lstm_step, input, params, hx, batchSizes, hasBias, train, bidirectional, batchFirst),
+        *(lstm_step, input, params, hx, batchSizes, hasBias, train, bidirectional, batchFirst),
         *(output, (hy, cy), (hOut, cOut, iOut, jOut, fOut, oOut, tanhCOut)),
     )
 
@@ -261,7 +289,7 @@ def aclnnLstmBackward(
     dparamsOut: TensorList,
 ):
     _backward(
-        *(_lstm_back, input, params, hx, dy, (dh, dc), (h, c, i, g, f, o, tanhc)),
+        *(lstm_back, input, params, hx, dy, (dh, dc), (h, c, i, g, f, o, tanhc)),
         *(batchSizesOptional, hasBias, bidirectional, batchFirst),
         *(dxOut, (dhPrevOut, dcPrevOut), dparamsOut),
     )

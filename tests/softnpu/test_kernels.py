@@ -12,6 +12,7 @@ import kernel_calls_fused  # noqa: F401
 import kernel_calls_layers  # noqa: F401
 import kernel_calls_lists  # noqa: F401
 import kernel_calls_losses  # noqa: F401
+import kernel_calls_recurrent  # noqa: F401
 import pytest
 import torch
 import torch.nn.functional as F
@@ -80,6 +81,7 @@ ROUNDED = {
     "aclnnFlashAttentionScoreV2", "aclnnFlashAttentionScoreGradV2",
     "aclnnLSTM", "aclnnLstmBackward", "aclnnGRU", "aclnnGRUBackward",
     "aclnnThnnFusedLstmCell", "aclnnThnnFusedLstmCellBackward",
+    "DynamicRNN", "DynamicRNNGrad", "DynamicRNNV2", "DynamicRNNV2Grad",
 }  # fmt: skip
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+import torch
+import torch_npu
 
 from softnpu.kernels import kernel, kernels
-from softnpu.operators import TYPES, operators, trampolines
+from softnpu.operators import TYPES, operators, trampolines, unknown
 
 
 def test_every_parameter_has_a_known_type_and_a_name():
@@ -49,3 +51,11 @@ def test_a_second_kernel_for_an_operator_is_refused():
 
     with pytest.raises(TypeError, match="two kernels for aclnnMul"):
         kernel(aclnnMul)
+
+
+def test_an_operator_of_which_only_the_name_is_known_says_so():
+    assert not set(unknown()) & set(operators())
+    with pytest.raises(
+        RuntimeError, match="softnpu has no kernel for .* aclnnMoeGatingTopKSoftmax"
+    ):
+        torch_npu.npu_moe_gating_top_k_softmax(torch.ones(3, 8, device="npu"), None, 2)

@@ -20,6 +20,7 @@ def installed(monkeypatch):
         versions = {"torch": torch, "torch_npu": torch_npu}
         monkeypatch.setattr(packages, "_version", versions.get)
         monkeypatch.setattr(packages, "_cuda_of_torch", lambda: cuda)
+        monkeypatch.setattr(packages, "_folder_of_torch", lambda: "/usr/lib")
 
     return pretend
 
@@ -41,6 +42,27 @@ def test_other_versions_are_refused(installed):
     installed("2.14.1+cpu", "2.13.0")
     assert "torch 2.14.1+cpu and torch_npu 2.13.0 do not match" in packages.problem()
     assert "pip install torch_npu==2.14.1" in packages.problem()
+
+
+@pytest.mark.parametrize(
+    ("python", "folder", "refused"),
+    [
+        ((3, 12, 1), "/home/a/第二 clone/lib", True),
+        ((3, 13, 0), "/home/é/lib", True),
+        ((3, 11, 7), "/home/a/第二 clone/lib", False),
+        ((3, 12, 1), "/home/a/second clone/lib", False),
+    ],
+)
+def test_a_path_at_which_torch_npu_crashes_is_refused(
+    installed, monkeypatch, python, folder, refused
+):
+    installed("2.13.0+cpu", "2.13.0")
+    monkeypatch.setattr(packages, "_folder_of_torch", lambda: folder)
+    monkeypatch.setattr(packages.sys, "version_info", python)
+    said = packages.problem()
+    assert (said is not None) == refused
+    if refused:
+        assert f"torch lies in {folder}" in said and "ASCII letters alone" in said
 
 
 def test_a_missing_package_is_named(installed):

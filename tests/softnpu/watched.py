@@ -37,6 +37,8 @@ ALSO_WRITTEN = {
     "aclnnBatchNormReduce": {"sum", "squareSum"},
     "aclnnBatchNormReduceBackward": {"sumDy", "sumDyXmu"},
     "aclnnBatchNormStats": {"mean", "invstd"},
+    "DynamicRNN": {"outputs"}, "DynamicRNNGrad": {"outputs"},
+    "DynamicRNNV2": {"outputs"}, "DynamicRNNV2Grad": {"outputs"},
     "aclnnEmbeddingBag": {"offset2bag", "bagSize", "maxIndices"},
     "aclnnGRU": {"hy"}, "aclnnLSTM": {"hy", "cy"},
     "aclnnGeluV2": {"y"},

@@ -26,7 +26,7 @@ def problems(folder: Path = files.FOLDER, root: Path = files.ROOT) -> list[str]:
     if table := look(_table, folder):
         for path in files.paths(folder):
             look(lambda path: files.checked_record(files.read(path), path, table), path)
-        for path in files.paths(folder, "sweeps"):
+        for path in [*files.paths(folder, "sweeps"), *files.paths(folder, "repaired")]:
             look(sweep_records.check, path)
         for read in (files.claims, files.unrecorded, disagreements.explanations):
             look(read, folder)

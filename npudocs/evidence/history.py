@@ -49,7 +49,11 @@ def missing_blobs(root: Path, blobs: Iterable[str]) -> list[str]:
 
 def problems(root: Path, folder: Path) -> list[str]:
     """What git's history in `root` denies of the records and sweeps in `folder`."""
-    runs = {p: files.read(p) for kind in ("records", "sweeps") for p in files.paths(folder, kind)}
+    runs = {
+        p: files.read(p)
+        for kind in ("records", "sweeps", "repaired")
+        for p in files.paths(folder, kind)
+    }
     found = [*_of_commits(root, runs), *_of_the_past(root, folder, runs)]
     return found or [*_of_texts(root, files.records(folder))]
 
@@ -74,7 +78,7 @@ def _of_the_past(root: Path, folder: Path, runs: dict[Path, dict[str, Any]]) -> 
     """A record that was there is there, or a reason is; and a run has one result for ever."""
     words = ("--full-history", "--no-renames", "--raw", "--no-abbrev", "--format=", "--relative")
     past: dict[Path, set[str]] = defaultdict(set)
-    for line in git(folder, "log", *words, "--", "records", "sweeps").splitlines():
+    for line in git(folder, "log", *words, "--", "records", "sweeps", "repaired").splitlines():
         past[folder / line.split("\t")[1]].add(line.split()[3])
     removed = {folder / one["file"] for one in files.removed(folder)}
     for path in sorted(past.keys() - runs.keys() - removed):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import signal
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,7 @@ import torch
 from pebble import ProcessExpired, ProcessPool
 from tqdm import tqdm
 
+from npudocs import evidence
 from npudocs.evidence.sweep_records import DTYPES
 from npudocs.evidence.writing import replace
 from npudocs.sweep import SweepError, chosen
@@ -63,6 +65,7 @@ def start(repaired: bool = False) -> None:
     torch.set_num_threads(1)
     _errors = StandardError()
     if repaired:
+        sys.path.insert(0, str(evidence.ROOT / "npu_forward_ad" / "src"))
         import npu_forward_ad
 
         npu_forward_ad.repair()

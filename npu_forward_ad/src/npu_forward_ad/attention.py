@@ -100,8 +100,8 @@ def _ragged(q: Tensor, k: Tensor, v: Tensor, words: dict[str, Any]) -> tuple[Ten
 
 def _attention(own: Own, given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
     words = {"pse_type": 1, "sink": None, "dropout_mask": None, **given}
-    for name in ("pre_token", "next_token"):
-        words[f"{name}s"] = words.get(f"{name}s", words.get(f"{name[:-4]}tockens", WIDE))
+    for name in ("pre_t", "next_t"):  # the first and the third version spell them so
+        words[f"{name}okens"] = words.get(f"{name}okens", words.get(f"{name}ockens", WIDE))
     q, k, v, layout = (words[name] for name in ("query", "key", "value", "input_layout"))
     if words.get("query_rope") is not None:
         q, k = (torch.cat((q, words["query_rope"]), -1), torch.cat((k, words["key_rope"]), -1))

@@ -199,6 +199,20 @@ def gru_cell(
     return new + torch.sigmoid(iz + hz) * (hx - new), hx.new_empty(0)
 
 
+def bce_with_logits(
+    x: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    pos_weight: Tensor | None = None,
+    reduction: int = 1,
+) -> Tensor:
+    """Reduction: 0 is none, 1 the mean, 2 the sum."""
+    log_weight = 1 if pos_weight is None else (pos_weight - 1) * target + 1
+    loss = (1 - target) * x - log_weight * log_sigmoid(None, x)
+    loss = loss if weight is None else loss * weight
+    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
+
+
 def log_sigmoid(own: Own, x: Tensor) -> Tensor:
     """Without the buffer of torch_npu's kernel, which is empty and has no place in a batch."""
     return -torch.nn.functional.softplus(-x)
@@ -217,12 +231,15 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "aten::_thnn_fused_gru_cell": gru_cell,
     "aten::_weight_norm": weight_norm,
 }
+# Right as they are but for what few ask for, and too dear where formulas are taken always (before torch 2.9).
+DEAR = {"aten::gelu", "aten::native_layer_norm"}
+BCE = "aten::binary_cross_entropy_with_logits"
 # PyTorch's own autograd kernel is right, and torch_npu's stands before it; the place of an argument
 # that torch_npu's kernel gives no gradient.
 BORROWED = {
     "aten::_fft_c2r": None,
     "aten::_fft_r2c": None,
-    "aten::binary_cross_entropy_with_logits": 1,  # its target
+    BCE: 1,  # its target
     "aten::gather": None,
 }
 # The kernels want tensors of one shape, which a batch of tangents and a value are not; PyTorch's
@@ -239,7 +256,10 @@ BATCHED = (
 def register(made: Repair) -> None:
     """Put the formulas, PyTorch's own autograd kernels and the rules for batches in place."""
     for name, formula in FORMULAS.items():
-        made.put(name, guarded(name, formula, own=True))
+        if HAS_KERNELS or name not in DEAR:
+            made.put(name, guarded(name, formula, own=True))
+    if not HAS_KERNELS:
+        made.put(BCE, guarded(BCE, bce_with_logits))
     for name, records in BORROWED.items():
         if kernel := borrowed(name, records):
             made.put(name, kernel)

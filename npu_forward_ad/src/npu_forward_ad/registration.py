@@ -36,6 +36,7 @@ class Repair:
     """What was repaired. `operators` are the names, as the dispatcher has them; empty where there is no NPU."""
 
     def __init__(self) -> None:
+        self._pid = os.getpid()
         self._names: dict[str, None] = {}
         self._libraries: dict[str, torch.library.Library] = {}
 
@@ -99,7 +100,7 @@ def repair() -> Repair:
         return made
     _check_version(sys.modules["torch_npu"].__version__)
     if _active is not None:
-        if _active._pid != os.getpid():  # type: ignore[attr-defined]
+        if _active._pid != os.getpid():
             raise RepairError(
                 "this process is a fork of one that is repaired, and so it is too: do not call repair() here"
             )
@@ -108,7 +109,6 @@ def repair() -> Repair:
         )
     from npu_forward_ad import decomposed, formulas_aten, formulas_npu, second, softmax, zeros
 
-    made._pid = os.getpid()
     try:
         for module in (decomposed, formulas_aten, formulas_npu, second, softmax, zeros):
             module.register(made)

@@ -12,11 +12,14 @@ from typing import Any
 
 import torch
 import torch.autograd.forward_ad as fwAD
-import torch.nn.functional as F
 from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
-from npu_forward_ad.formulas_aten import max_pool2d_with_indices_backward, renorm
+from npu_forward_ad.formulas_aten import (
+    bce_with_logits,
+    max_pool2d_with_indices_backward,
+    renorm,
+)
 from npu_forward_ad.registration import Own, Repair, known
 
 aten = torch.ops.aten
@@ -81,13 +84,6 @@ def _of_second(function: Callable[..., Any]) -> Callable[..., Any]:
         return vjp(lambda y: function(x, y, *args, **kwargs), [y], [grad])[0]
 
     return backward
-
-
-def _bce(x: Tensor, target: Tensor, weight: Any, pos_weight: Any, reduction: int) -> Tensor:
-    log_weight = 1 if pos_weight is None else (pos_weight - 1) * target + 1
-    loss = (1 - target) * x - log_weight * F.logsigmoid(x)
-    loss = loss if weight is None else loss * weight
-    return {0: lambda: loss, 1: loss.mean, 2: loss.sum}[reduction]()
 
 
 def _stft(x: Tensor, *args: Any) -> Tensor:
@@ -165,7 +161,7 @@ BACKWARD: dict[str, Callable[..., Any]] = {
     "aten::max_pool2d_with_indices_backward": max_pool2d_with_indices_backward,
     "npu::npu_gather_backward": gather_backward,
     "npu::npu_renorm_backward": _of(_renorm),
-    "npu::npu_binary_cross_entropy_with_logits_backward": _of(_bce),
+    "npu::npu_binary_cross_entropy_with_logits_backward": _of(bce_with_logits),
     "npu::l1_loss_backward": _of(aten.l1_loss.default.decompose),
     "npu::kl_div_backward": _of(aten.kl_div.default.decompose),
     "npu::kl_div_target_backward": _of_second(aten.kl_div.default.decompose),

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from npu_forward_ad.registration import HAS_KERNELS, Own, Repair, closed, known, overload
+from npu_forward_ad.registration import HAS_KERNELS, Own, Repair, closed, guarded, known, overload
 
 
 def _parts(x: Tensor, dim: Any, safe: bool) -> tuple[Tensor, Tensor, Tensor]:
@@ -66,10 +66,18 @@ FORMULAS: dict[str, Callable[..., Tensor]] = {
 
 
 def register(made: Repair) -> None:
-    """Put the formulas in place, for what reverse mode records; else PyTorch's own are shorter."""
+    """Put the formulas in place, for what reverse mode records; else PyTorch's own are shorter.
+
+    Before torch 2.9, where formulas are taken always, that of PyTorch's composition alone.
+    """
     for name, formula in FORMULAS.items():
-        if known(name):
+        if HAS_KERNELS and known(name):
             made.put(name, _recorded(name, formula))
+    if not HAS_KERNELS:
+        made.put(
+            "aten::softmax.int",
+            guarded("aten::softmax.int", overload("aten::softmax.int").decompose),
+        )
 
 
 def _recorded(name: str, formula: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -77,12 +85,12 @@ def _recorded(name: str, formula: Callable[..., Tensor]) -> Callable[..., Tensor
     composed = torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
 
     def kernel(keyset: Any, x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if HAS_KERNELS and closed():
+        if closed():
             return theirs(keyset, x, *args, **kwargs)
         if x.numel() and (x.requires_grad and torch.is_grad_enabled()):
             return formula(x, *args, **kwargs)
         if composed:
             return operator.decompose(x, *args, **kwargs)
-        return theirs(keyset, x, *args, **kwargs) if HAS_KERNELS else formula(x, *args, **kwargs)
+        return theirs(keyset, x, *args, **kwargs)
 
     return kernel

@@ -29,6 +29,7 @@ PROBLEMS: dict[str, tuple[Callable[..., torch.Tensor], list[int]]] = {
     "kl_div's target": (lambda x: F.kl_div(TARGET.to(x), x.exp(), reduction="sum"), [2, 3]),
     "l1_loss": (lambda x: F.l1_loss(x, TARGET.to(x)), [2, 3]),
     "layer_norm": (lambda x: F.layer_norm(x, (3,), x[0], x[1]), [4, 3]),
+    "batch_norm": (lambda x: F.batch_norm(x, None, None, x[0], x[1], training=True), [4, 3]),
     "leaky_relu": (F.leaky_relu, [7]),
     "linear": (lambda x: F.linear(x, TARGET.to(x), x[0, :2]), [4, 3]),
     "log_softmax": (lambda x: x.log_softmax(-1), [2, 3]),
@@ -56,20 +57,28 @@ PROBLEMS: dict[str, tuple[Callable[..., torch.Tensor], list[int]]] = {
 }  # fmt: skip
 
 
-def normalized(x):
-    wide = x - x.mean(-1, keepdim=True)
-    return wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + 1e-5) * x[0] + x[1]
+def normalized(x, dim=-1):
+    wide = x - x.mean(dim, keepdim=True)
+    return wide * torch.rsqrt(wide.square().mean(dim, keepdim=True) + 1e-5) * x[0] + x[1]
 
 
 # PyTorch's own are refused on the CPU, or wrong there in reverse over forward, as layer_norm.
 REFERENCES = {
+    "batch_norm": lambda x: normalized(x, 0),
     "cdist": lambda x: torch.linalg.vector_norm(x[:, None] - TARGET.to(x), dim=-1),
     "layer_norm": normalized,
     "weight_norm": lambda x: x * x[:, :1] / torch.linalg.vector_norm(x, dim=1, keepdim=True),
 }
 # Without a level torch_npu's own kernels run: CdistGrad, which the software NPU lacks, and a derivative of gelu by the
 # error function.
-LEFT = {("cdist", "double_backward"), ("gelu tanh", "double_backward")}
+LEFT = {
+    ("cdist", "double_backward"),
+    ("gelu tanh", "double_backward"),
+    (
+        "batch_norm",
+        "reverse_over_forward",
+    ),  # in a transform PyTorch's own formula, wrong everywhere
+}
 
 
 def dual(function, x, v):
@@ -96,6 +105,13 @@ def forward_over_reverse_on_duals(function, x, v):
         value = function(fwAD.make_dual(leaf, v)).square().sum()
         (gradient,) = torch.autograd.grad(value, leaf, create_graph=True)
         return fwAD.unpack_dual(gradient).tangent
+
+
+def reverse_over_forward_on_duals(function, x, v):
+    leaf = x.clone().requires_grad_()
+    with fwAD.dual_level():
+        tangent = fwAD.unpack_dual(function(fwAD.make_dual(leaf, v))).tangent
+        return torch.autograd.grad(tangent.square().sum(), leaf)[0]
 
 
 def reverse_over_forward(function, x, v):
@@ -163,6 +179,18 @@ def test_a_norm_in_half_precision_has_a_tangent_of_its_dtype(dtype, norm):
     with fwAD.dual_level():
         value, tangent = fwAD.unpack_dual(norm(fwAD.make_dual(x, torch.ones_like(x))))
         assert value.dtype == tangent.dtype == dtype
+
+
+@pytest.mark.parametrize("form", [dual, transformed])
+@pytest.mark.parametrize(
+    "norm", [lambda x: F.layer_norm(x, (4,)), lambda x: F.batch_norm(x, None, None, training=True)]
+)
+def test_a_normalization_in_half_precision_has_a_tangent_of_its_dtype(norm, form):
+    x, v = torch.randn(2, 3, 4, generator=torch.Generator().manual_seed(0))
+    right = form(norm, x, v)
+    found = form(norm, x.half().to("npu"), v.half().to("npu"))
+    assert found.dtype == torch.float16
+    torch.testing.assert_close(found.float().cpu(), right, rtol=0.02, atol=0.02)
 
 
 def test_true_divide_on_the_cpu():

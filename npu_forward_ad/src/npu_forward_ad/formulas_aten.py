@@ -160,7 +160,7 @@ def layer_norm(
     """PyTorch's formula for the tangent takes mean and deviation for constants: on every device the gradient of
     such a tangent is silently wrong. Where none can be asked for, it is shorter.
     """
-    if not (torch.is_grad_enabled() and x.requires_grad and x.numel()):
+    if not _wanted(x):
         return own(x, shape, weight, bias, eps)
     dims = [*range(x.dim() - len(shape), x.dim())]
     wide = _wide(x)
@@ -170,6 +170,42 @@ def layer_norm(
     y = y if weight is None else y * _wide(weight)
     y = y if bias is None else y + _wide(bias)
     return y.to(x.dtype), mean, rstd
+
+
+def _wanted(x: Tensor) -> bool:
+    """Whether PyTorch's formula for the tangent of a norm is not right: in half precision, or recorded."""
+    half = x.dtype in (torch.float16, torch.bfloat16)
+    return bool(x.numel()) and (half or (torch.is_grad_enabled() and x.requires_grad))
+
+
+def batch_norm(
+    own: Own,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """As `layer_norm`; torch_npu's kernel takes the running moments along."""
+    words = (running_mean, running_var, training, momentum, eps)
+    if not _wanted(x):
+        return own(x, weight, bias, *words)
+    plain = (None if one is None else one.detach() for one in (x, weight, bias))
+    _, saved_mean, saved_deviation = own.plain(*plain, *words)
+    wide, channels = _wide(x), (1, -1) + (1,) * (x.dim() - 2)
+    if training:
+        dims = [0, *range(2, x.dim())]
+        mean = wide.mean(dims, keepdim=True)
+        variance = (wide - mean).square().mean(dims, keepdim=True)
+    else:
+        mean, variance = (_wide(one).reshape(channels) for one in (running_mean, running_var))
+    y = (wide - mean) * torch.rsqrt(variance + eps)
+    y = y if weight is None else y * _wide(weight).reshape(channels)
+    y = y if bias is None else y + _wide(bias).reshape(channels)
+    return y.to(x.dtype), saved_mean, saved_deviation
 
 
 def pack_padded_sequence(
@@ -225,6 +261,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "aten::max_pool2d_with_indices": max_pool2d_with_indices,
     "aten::gelu": gelu,
     "aten::log_sigmoid": log_sigmoid,
+    "aten::native_batch_norm": batch_norm,
     "aten::native_layer_norm": layer_norm,
     "aten::cdist": cdist,
     "aten::_pack_padded_sequence": pack_padded_sequence,
@@ -232,7 +269,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "aten::_weight_norm": weight_norm,
 }
 # Right as they are but for what few ask for, and too dear where formulas are taken always (before torch 2.9).
-DEAR = {"aten::gelu", "aten::native_layer_norm"}
+DEAR = {"aten::gelu", "aten::native_batch_norm", "aten::native_layer_norm"}
 BCE = "aten::binary_cross_entropy_with_logits"
 # PyTorch's own autograd kernel is right, and torch_npu's stands before it; the place of an argument
 # that torch_npu's kernel gives no gradient.

@@ -11,6 +11,8 @@
 SHELL := /bin/bash
 # Threads of torch that wait do not keep the cores busy: pages and scripts run side by side.
 export OMP_WAIT_POLICY ?= passive
+# Sphinx ends with a traceback where the locale of the user is not installed.
+export LC_ALL := C.UTF-8
 BASE_PYTHON ?= python3
 PIP ?= .venv/bin/python -m pip
 DEVICE ?=

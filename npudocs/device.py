@@ -123,7 +123,7 @@ def ask() -> Device:
         import torch
     except Exception as error:
         raise DeviceError(f"torch cannot be imported here: {error}\n{HINT}") from error
-    accelerator = torch.accelerator.current_accelerator()
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
     if accelerator is None or accelerator.type != "npu":
         found = "none" if accelerator is None else f"{accelerator.type!r}"
         loading = os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1")

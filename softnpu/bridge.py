@@ -162,7 +162,7 @@ def _drain() -> None:
     it. Not while other threads are at work: they may fill torch_npu's queue for ever.
     """
     alone = threading.active_count() == 1
-    if alone and torch.npu.is_initialized() and os.getpid() == _PROCESS:
+    if alone and hasattr(torch, "npu") and torch.npu.is_initialized() and os.getpid() == _PROCESS:
         torch.npu.synchronize()
 
 

@@ -32,7 +32,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> types.SimpleNamespa
     torch = types.ModuleType("torch")
     torch.__version__ = "2.13.0+cpu"
     torch.accelerator = types.SimpleNamespace(
-        current_accelerator=lambda: (
+        current_accelerator=lambda **_: (
             answers.accelerator and types.SimpleNamespace(type=answers.accelerator)
         )
     )

@@ -30,6 +30,10 @@ def problems(folder: Path = files.FOLDER, root: Path = files.ROOT) -> list[str]:
             look(sweep_records.check, path)
         for read in (files.claims, files.unrecorded, disagreements.explanations):
             look(read, folder)
+    for kind in ("records", "sweeps"):
+        others = {*(folder / kind).glob("*/*")} | {*(folder / kind).glob("*/*/*")}
+        others -= {*files.paths(folder, kind)}
+        found += [f"{path.relative_to(folder)}: nobody reads this file" for path in sorted(others)]
     if found:
         return found
     unnamed = table["checks"].keys() - files.used(folder)

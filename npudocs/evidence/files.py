@@ -207,7 +207,7 @@ def read(path: Path) -> Any:
     """The content of a JSON file; raises EvidenceError where it is none."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise refusal(path, "file", f"is not JSON: {error}") from error
 
 

@@ -21,6 +21,8 @@ VERSION = re.compile(r"[1-9]\d*\.\d+\.\w+([.-]\w+)*", re.ASCII)
 OLDEST_CANN = {(2, 11): 9, (2, 7): 8}
 # torch 2.7.1, the oldest release that is recorded, is of 2025; and a clock may be a day wrong.
 EARLIEST, TOLERANCE = "2025-01-01", datetime.timedelta(days=1)
+# Seconds.
+LONGEST = 1e6
 
 
 def broken(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -68,9 +70,10 @@ def _seconds(content: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """
     results = [*content["passed"].values(), *(o["seconds"] for o in content["others"].values())]
     total, length = sum(results), content["seconds"]
-    if length <= 0 or (content["passed"] and total <= 0):
-        yield "seconds", "a run takes some"
-    elif total > length + 0.05 + 0.001 * len(results):  # as they are rounded
+    # What is no number (NaN) is neither more nor less.
+    if not 0 < length < LONGEST or (content["passed"] and not total > 0):
+        yield "seconds", "a run takes some, and not weeks"
+    elif not total <= length + 0.05 + 0.001 * len(results):  # as they are rounded
         yield "seconds", f"is {length}, and the checks took {total:.3f}"
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import hashlib
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def _options(directive: type[upstream.TestDirective]) -> dict[str, Any]:
 
 def _words(text: str | None) -> str:
     """The option ``:reason:``: what Sphinx would take empty for None."""
-    if not (text or "").strip():
+    if not re.search(r"[^\W\d_]{2}", text or ""):
         raise ValueError("a reason is words for the reader")
     return text.strip()
 
@@ -182,7 +183,7 @@ def _problem(block: Block) -> str | None:
         return "this doctest has no line that begins with '>>>', so it executes nothing"
     if any(example.options.get(doctest.IGNORE_EXCEPTION_DETAIL) for example in examples):
         return "IGNORE_EXCEPTION_DETAIL hides the text of an error: write what may differ as ..."
-    if any(example.want.strip() == "..." for example in examples):
+    if any(map(_like_any, examples)):
         return "an output of ... alone is like any: show a part of it"
     if text := _outside(block):
         return f"{text!r} stands in this session and is neither code nor output: end the fence"
@@ -192,6 +193,12 @@ def _problem(block: Block) -> str | None:
     if any(skipped) and not block.reason:
         return "a skip (+SKIP) needs a reason: add the option :reason:"
     return None
+
+
+def _like_any(example: doctest.Example) -> bool:
+    """Whether dots are all of an output, or all of the text of an error."""
+    text = example.exc_msg.partition(": ")[2] if example.exc_msg else example.want
+    return "..." in text and not text.replace("...", "").strip()
 
 
 def _outside(block: Block) -> str:

@@ -7,6 +7,7 @@ same to a reader. ``{not-executed}`` is the honest way to show code that cannot 
 from __future__ import annotations
 
 import difflib
+import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +27,7 @@ from npudocs.execute import scripts as gallery
 
 PYTHON = {
     *(alias.lower() for lexer in (PythonLexer, PythonConsoleLexer) for alias in lexer.aliases),
-    *("ipython", "ipython3", "ipythonconsole"),
+    *("ipython", "ipython3", "ipythonconsole", "numpy", "python2", "py2"),
 }
 ADVICE = (
     "make it a {doctest} or {testcode} fence, or mark it with {not-executed} and a :reason: "
@@ -61,6 +62,12 @@ class NotExecuted(SphinxDirective):
 # The fences of this package, and how like one of them a mistyped word is.
 NAMES = ("doctest", "testcode", "testoutput", "testsetup", "testcleanup", "not-executed")
 LIKE = 0.8
+# The languages of a block that names none.
+PLAIN = ("", "none", "default", "text")
+# A line that is Python, and nothing else.
+CODE = re.compile(
+    r"^(import \w+|from \S+ import .*|assert .*|def \w+\(.*:|\w+ = [\w.]+\(.*\))$", re.MULTILINE
+)
 
 
 def _read(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -107,6 +114,9 @@ def _check(app: Sphinx, doctree: nodes.document) -> None:
     for node in doctree.findall(nodes.literal_block):
         if problem := _problem(node, executed):
             problems.report(app, f"{problem}: {ADVICE}", location=node)
+    for node in doctree.findall(nodes.raw):
+        if re.search(r">>> |language-py", html.unescape(node.astext())):
+            problems.report(app, f"this HTML shows Python that is not executed: {ADVICE}", node)
     for node in doctree.findall(nodes.paragraph):
         if re.match(r":{3,}\s*\{", node.astext()):
             problems.report(app, "this directive is shown as plain text: use ``` fences", node)
@@ -128,6 +138,8 @@ def _problem(node: nodes.literal_block, executed: set[str] | None) -> str | None
         return f"this {node['language']} code is not executed"
     if re.search(r"^\s*>>>( |$)", node.astext(), re.MULTILINE):
         return "this block shows a Python prompt and is not executed"
+    if executed is None and node.get("language", "") in PLAIN and CODE.search(node.astext()):
+        return "this block is Python and is not executed"
     return None
 
 

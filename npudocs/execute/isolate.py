@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import dataclasses
 import faulthandler
+import functools
 import gc
 import multiprocessing
 import os
@@ -18,7 +19,9 @@ import re
 import signal
 import sys
 import tempfile
+import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -151,6 +154,8 @@ def _work(task: Task, pipe: Connection, output: int) -> None:
     sys.stdin = open(os.devnull)  # noqa: SIM115 (for the rest of the process)
     sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", closefd=False)  # noqa: SIM115
+    # Not into what a script shows as its output.
+    sys.unraisablehook = threading.excepthook = functools.partial(_unheard, sys.stderr)
     faulthandler.enable(2)
     faulthandler.register(WHERE, 2, all_threads=False)
     os._exit, end = _leave, os._exit
@@ -158,6 +163,12 @@ def _work(task: Task, pipe: Connection, output: int) -> None:
     pipe.close()
     # Nothing of this process's end is part of a check; a device's own clean-up may hang.
     end(0)
+
+
+def _unheard(stream: Any, error: Any) -> None:
+    """Write an error that nobody catches: of a thread, or of the end of an object."""
+    words = (error.exc_type, error.exc_value, error.exc_traceback)
+    traceback.print_exception(*words, file=stream)
 
 
 def _leave(status: int, end: Callable[[int], None] = os._exit) -> None:
@@ -198,12 +209,20 @@ def call(function: Callable[[], Any], limit: float = 300.0) -> Any:
     """The value that a function returns in a process of its own.
 
     Raises:
-        ChildProcessError: the process died or hung.
+        ChildProcessError: the process died or hung, or the function raised an error, in its words.
     """
-    _, ended = next(run([Task("", lambda report: function())], limit))
-    if ended.broke:
-        raise ChildProcessError(ended.broke.message)
-    return ended.value
+
+    def attempt(report: Report) -> tuple[Any, str]:
+        try:
+            return function(), ""
+        except Exception as error:
+            return None, str(error) or repr(error)
+
+    _, ended = next(run([Task("", attempt)], limit))
+    value, words = ended.value if not ended.broke else (None, ended.broke.message)
+    if words:
+        raise ChildProcessError(words)
+    return value
 
 
 def _ending(code: int) -> str:

@@ -1,9 +1,11 @@
-"""Files that a page, script or test leaves behind in the project: the next one, and git, would find them."""
+"""What a page, script or test leaves behind: files, which the next one and git would find, threads and errors."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,3 +36,14 @@ class Files:
             and path.suffix != ".pyc"
             and path.is_file()
         ]
+
+
+def unended() -> list[tuple[str, str]]:
+    """Threads that run, and errors that a thread or another process wrote to standard error, a file."""
+    sys.stderr.flush()
+    text = os.pread(2, os.lseek(2, 0, os.SEEK_END), 0).decode(errors="replace")
+    errors = re.findall(r"Traceback \(most recent call last\):\n(?:[ \n].*\n)*(.*)", text)
+    errors += re.findall(r"coroutine .* was never awaited", text)
+    threads = [one.name for one in threading.enumerate() if one is not threading.main_thread()]
+    found = [(f"an error that nobody sees: {error}", "\0") for error in errors]
+    return found + [(f"the thread {name}", "Thread(") for name in threads]

@@ -7,6 +7,7 @@ ignores the text of expected errors; its directives and its way of groups are ke
 from __future__ import annotations
 
 import ast
+import contextlib
 import ctypes
 import doctest
 import linecache
@@ -23,6 +24,7 @@ from typing import Any
 
 from npudocs.execute.blocks import COUNTED, FLAGS, Block
 from npudocs.execute.isolate import Report
+from npudocs.execute.reached import Reached
 from npudocs.execute.results import Result
 
 ORDER = {"testsetup": 0, "testcleanup": 2}
@@ -56,6 +58,7 @@ class _Runner(doctest.DocTestRunner):
         # One for all blocks: what a block keeps of it, as a logger does, prints in the next one.
         self._fakeout = output
         self.failed: list[tuple[int, str]] = []
+        self.asserts: list[range] = []
 
     def report_start(self, out: Any, test: doctest.DocTest, example: doctest.Example) -> None:
         self.path, self.line = test.filename, test.lineno + example.lineno + 1
@@ -87,6 +90,8 @@ class _Runner(doctest.DocTestRunner):
         flags_ast = flags | ast.PyCF_ONLY_AST
         padded = "\n" * (self.line - 1) + code
         tree = compile(padded, self.path, self.mode, flags_ast, dont_inherit)
+        found = (node for node in ast.walk(tree) if isinstance(node, ast.Assert))
+        self.asserts += [range(node.lineno, node.end_lineno + 1) for node in found]
         return compile(tree, self.path, self.mode, flags, dont_inherit)
 
     def run_block(self, test: doctest.DocTest, namespace: dict[str, Any]) -> None:
@@ -114,6 +119,8 @@ class PageRun:
         self.root, self.blocks, self.state = root, blocks, state
         self.done, self.report = done, report
         self.output = _Output()
+        self.seen = Reached(blocks[0].path)
+        self.asserts: list[tuple[Block, range]] = []
         self.used: int | None = None
         self.parts: dict[int, str] = {}
         numbers: Counter[str] = Counter()
@@ -145,6 +152,10 @@ class PageRun:
             left = "; ".join(words for words, _ in self.state.left_behind())
             message = f"This block leaves behind what no later one ends: {left}."
             self._end(opened, group, "failed", opened.line, message, 0.0)
+        for block, lines in self.asserts:
+            if not self.seen.lines & {*lines}:
+                message = "This assertion never ran, so that it compares nothing."
+                self._end(block, group, "failed", lines[0], message, 0.0)
 
     def _part(self, block: Block, group: str) -> str:
         part = self.parts[id(block)]
@@ -169,7 +180,9 @@ class PageRun:
         name = os.path.relpath(block.path, self.root)
         runner = _Runner("single" if block.kind == "doctest" else "exec", name, self.output)
         before = self.state.used() if self.state.used else 0
-        runner.run_block(test, namespace)
+        self.seen.around(runner.run_block)(test, namespace)
+        if block.path == self.seen.path:
+            self.asserts += [(block, lines) for lines in runner.asserts]
         self.used = self.state.used() - before if self.state.used else None
         outcome = "failed" if runner.failed else "passed"
         line = runner.failed[0][0] if runner.failed else block.line
@@ -197,8 +210,9 @@ def _show_sources(blocks: Sequence[Block]) -> None:
     for path in {block.path for block in blocks}:
         lines: dict[int, str] = {}
         for block in blocks:
-            if block.path == path:
-                lines |= _lines(block)
+            # What is malformed is red when its turn comes.
+            with contextlib.suppress(ValueError):
+                lines |= _lines(block) if block.path == path else {}
         shown = [lines.get(number, "") + "\n" for number in range(1, max(lines, default=0) + 1)]
         # Without a time of change, linecache does not look at the file again.
         linecache.cache[str(path)] = (sum(map(len, shown)), None, shown, str(path))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -16,6 +17,8 @@ class Reached:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.lines: set[int] = set()
+        # The last lines at which an assertion failed, as long as nobody saw it.
+        self.failed: list[int] = []
 
     def around(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function in which lines are noted."""
@@ -23,6 +26,8 @@ class Reached:
 
         def line(frame: FrameType, event: str, argument: Any) -> Any:
             self.lines.add(frame.f_lineno)
+            if event == "exception" and issubclass(argument[0], AssertionError):
+                self.failed.append(frame.f_lineno)
             return line
 
         def call(frame: FrameType, event: str, argument: Any) -> Any:
@@ -34,10 +39,12 @@ class Reached:
 
         def run(*arguments: Any, **named: Any) -> Any:
             sys.settrace(call)
+            threading.settrace(call)
             try:
                 return function(*arguments, **named)
             finally:
                 sys.settrace(None)
+                threading.settrace(None)
 
         return run
 

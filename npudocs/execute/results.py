@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 FILE = "executed.json"
+# What passed under another code of this package may not pass now.
+CODE = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.glob("*.py"))))
 
 
 @dataclasses.dataclass
@@ -100,6 +102,8 @@ def load(path: Path, device: dict[str, Any], stamp: str) -> Run:
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["schema"] != 1 or content["stamp"] != stamp:
             return run
+        if content["code"] != CODE.hexdigest():
+            return run
         for entry in content["units"]:
             results = [Result(**result) for result in entry["results"]]
             run.units[entry["file"]] = UnitRun(**{**entry, "results": results})
@@ -113,7 +117,8 @@ def save(run: Run, path: Path) -> None:
     units = [dataclasses.asdict(unit) for _, unit in sorted(run.units.items())]
     for unit in units:
         del unit["fresh"]
-    content = {"schema": 1, "device": run.device, "stamp": run.stamp, "units": units}
+    about = {"code": CODE.hexdigest(), "device": run.device, "stamp": run.stamp}
+    content = {"schema": 1, **about, "units": units}
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

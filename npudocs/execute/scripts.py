@@ -194,7 +194,7 @@ class _Gallery:
         if message:
             found = re.findall(rf'{re.escape(path.name)}", line (\d+)', message)
             line = int((found or [1])[-1])
-        elif wrong := _wrong(path, seen.missed(), state.left_behind()):
+        elif wrong := _wrong(path, seen, state.left_behind()):
             line, message = wrong
             # It passed for sphinx-gallery, which must run it again.
             Path(arguments[1], f"{path.name}.md5").unlink(missing_ok=True)
@@ -205,9 +205,13 @@ class _Gallery:
         return (*page, out)
 
 
-def _wrong(path: Path, missed: list[int], left: list[tuple[str, str]]) -> tuple[int, str] | None:
+def _wrong(
+    path: Path, seen: reached.Reached, left: list[tuple[str, str]]
+) -> tuple[int, str] | None:
     """The line and the words of what is wrong with a script that raised no error."""
-    if missed:
+    if seen.failed:
+        return seen.failed[0], "an assertion failed here, and its error was hidden: let it be seen"
+    if missed := seen.missed():
         lines = ", ".join(map(str, missed))
         return missed[0], f"never ran, so that nothing shows that it is right: line {lines}"
     for words, needle in left:

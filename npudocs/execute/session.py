@@ -30,6 +30,7 @@ import datetime
 import fcntl
 import functools
 import os
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -41,7 +42,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.util import logging
 
-from npudocs.execute import blocks, isolate, leftovers, pages, results, testfiles
+from npudocs.execute import blocks, isolate, leftovers, pages, problems, results, testfiles
 from npudocs.execute.results import UnitRun
 
 logger = logging.getLogger(__name__)
@@ -83,12 +84,12 @@ class Session:
         return SimpleNamespace(**found)
 
     def watched(self) -> SimpleNamespace:
-        """The state in a process that runs something: files that it leaves in the project count, too."""
+        """The state in a process that runs something: files that it leaves, and what has not ended, count, too."""
         files = leftovers.Files(self.root.resolve(), self.builds)
 
         def left_behind() -> list[tuple[str, str]]:
             written = [(f"the file {name}", Path(name).name) for name in files.left()]
-            return [*self.state.left_behind(), *written]
+            return [*self.state.left_behind(), *written, *leftovers.unended()]
 
         return SimpleNamespace(**{**vars(self.state), "left_behind": left_behind})
 
@@ -208,6 +209,10 @@ def _lock(app: Sphinx, config: Config) -> None:
 
 
 def _fill(app: Sphinx, config: Config) -> None:
+    if sys.flags.optimize:
+        problems.stop("PYTHONOPTIMIZE is set, so that no assertion compares anything: unset it")
+    if not config.execute_limit > 0:
+        problems.stop(f"execute_limit is {config.execute_limit}: a block needs some seconds")
     if config.execute_device is None:
         config.execute_device = NoDevice()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import os
 import sys
 import time
 import traceback
 import unittest
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,11 @@ def run(root: Path, file: str, state: Any, done: dict[str, str], report: Report)
     except (Exception, SystemExit) as error:
         report.end(Result("", *_failure(error, root / file)))
         return
+    if wrong := _unlike(ast.parse((root / file).read_bytes()), [*_flat(suite)]):
+        report.end(Result("", *wrong))
+        return
+    # A test that returns something is a generator or has not awaited: it ran nothing.
+    warnings.filterwarnings("error", "It is deprecated to return a value")
     for test in _flat(suite):
         part = test.id().rpartition(".")[2]
         if part in done:
@@ -43,6 +50,8 @@ def run(root: Path, file: str, state: Any, done: dict[str, str], report: Report)
             line, outcome, message = _failure(found.error, root / file)
         elif found.unexpectedSuccesses:
             outcome, message = "failed", "it was expected to fail, and passed"
+        elif found.expectedFailures:
+            outcome, message = "failed", "it fails as expected: assert the error that is right"
         elif found.skipped:
             outcome, message = "skipped", found.skipped[0][1] or "no reason was given"
         elif left := state.left_behind():
@@ -51,6 +60,19 @@ def run(root: Path, file: str, state: Any, done: dict[str, str], report: Report)
         seconds = round(time.perf_counter() - began, 3)
         used = state.used() - used if state.used else None
         report.end(Result(part, line, outcome, message, seconds, used))
+
+
+def _unlike(tree: ast.Module, tests: list[unittest.TestCase]) -> tuple[int, str, str] | None:
+    """The line of a test that does not run, or is called like another one, ``failed`` and words."""
+    ran = [test.id().rpartition(".")[2] for test in tests]
+    for scope in [tree, *(one for one in tree.body if isinstance(one, ast.ClassDef))]:
+        inside = [one for one in scope.body if getattr(one, "name", "").startswith("test")]
+        for name, line in ((one.name, one.lineno) for one in inside):
+            if not any(test.startswith(name) for test in ran):
+                return line, "failed", f"{name} does not run: is it a method of a TestCase?"
+            if ran.count(name) > 1 or [one.name for one in inside].count(name) > 1:
+                return line, "failed", f"two tests are called {name}: rename one"
+    return None if tests else (1, "failed", "this file has no test")
 
 
 def _failure(error: BaseException, path: Path) -> tuple[int, str, str]:

@@ -8,6 +8,7 @@ that every line has run.
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,10 @@ from npudocs.site.verifies import CLAIM
 
 # A script is what a user would paste.
 FOREIGN = ("npudocs", "softnpu")
+# A comparison of something with itself, or with a copy of it.
+ITSELF = re.compile(
+    r"(?:equal|close|eq)\(([^(),]+), \1(?:\.(?:clone|detach|cpu)\(\))*[,)]|\(([\w.]+) == \2\)"
+)
 HIDING = ("AssertionError", "Exception", "BaseException")
 # Figures without labels that a script has drawn, as `npudocs.site.state` asks for them.
 unlabeled: list[str] = []
@@ -29,11 +34,18 @@ unlabeled: list[str] = []
 
 def broken(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield the line and the words of each rule that the code of a script breaks."""
+    alone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
     for node in ast.walk(tree):
         imported: list[str] = []
         match node:
-            case ast.Assert(test=test) if not _depends(test):
+            case ast.Assert(test=test) if not _depends(test) or ITSELF.search(ast.unparse(test)):
                 yield node.lineno, "this assertion cannot fail: compare with a second source"
+            case ast.Call() if _asserts(node) and ITSELF.search(ast.unparse(node)):
+                yield node.lineno, "this assertion cannot fail: compare with a second source"
+            case ast.Call() if _asserts(node) and node not in alone:
+                yield node.lineno, "this assertion may not run: make it a statement of its own"
+            case ast.keyword(arg="rtol" | "atol", value=ast.Constant(value=float(x))) if x > 1:
+                yield node.value.lineno, "nothing exceeds this tolerance: compare more closely"
             case ast.ExceptHandler() | ast.Call() if _hides(node):
                 yield node.lineno, "this handler hides a failure: let the error be seen"
             case ast.Import(names=names):
@@ -50,7 +62,7 @@ def broken(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def _depends(test: ast.expr) -> bool:
     """Whether an expression has a value that is not written in it."""
-    if isinstance(test, ast.Tuple):
+    if isinstance(test, ast.Tuple | ast.List | ast.Dict | ast.ListComp | ast.Lambda):
         return False
     if isinstance(test, ast.BoolOp):
         # `x or True` has a name, and its value without it.

@@ -264,6 +264,32 @@ def test_a_year_that_cannot_be(clone: Clone, year: str) -> None:
     assert clone.problem().startswith(f"{A2}: started: no run was then")
 
 
+TIME = "a run takes some, and not weeks"
+
+
+def _first(content: dict[str, Any], seconds: float) -> None:
+    content["passed"][next(iter(content["passed"]))] = seconds
+
+
+def test_a_number_without_bounds_and_a_file_without_a_text(clone: Clone) -> None:
+    clone.forge(A2, lambda content: content.update(seconds=10**400))
+    assert clone.problem().endswith(TIME)
+    (clone.folder / A2).write_text("[" * 100_000)
+    assert "is not JSON" in clone.problem()
+    (clone.folder / A2).unlink()
+    (clone.folder / A2).mkdir()
+    assert "is not JSON" in clone.problem()
+
+
+@pytest.mark.parametrize("name", ["more/a.json", "a.JSON", "note.txt"])
+def test_a_file_that_is_no_record_is_named(clone: Clone, name: str) -> None:
+    path = (clone.folder / A2).parent / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("{}")
+    found = check.problems(clone.folder, clone.root)
+    assert f"{path.relative_to(clone.folder)}: nobody reads this file" in found
+
+
 def _no_time(content: dict[str, Any]) -> None:
     content["passed"] = dict.fromkeys(content["passed"], 0)
     content["others"] = {k: {**v, "seconds": 0} for k, v in content["others"].items()}
@@ -272,8 +298,12 @@ def _no_time(content: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("edit", "words"),
     [
-        (lambda content: content.update(seconds=0), "seconds: a run takes some"),
-        (_no_time, "seconds: a run takes some"),
+        (lambda content: content.update(seconds=0), f"seconds: {TIME}"),
+        (lambda content: content.update(seconds=float("nan")), f"seconds: {TIME}"),
+        (lambda content: content.update(seconds=float("inf")), f"seconds: {TIME}"),
+        (lambda content: content.update(seconds=1e308), f"seconds: {TIME}"),
+        (lambda content: _first(content, float("nan")), f"seconds: {TIME}"),
+        (_no_time, f"seconds: {TIME}"),
         (lambda content: content.update(seconds=5.5), "seconds: is 5.5, and the checks took 6.000"),
     ],
 )

@@ -23,6 +23,13 @@ GOOD = "\n\n```{doctest}\n>>> 1\n1\n```\n"
         "```{literalinclude} ../examples/one.py\n:language: python\n```",
         "```{eval-rst}\n.. code-block:: python\n\n   x = 1\n```",
         ":::{doctest}\n>>> 1\n2\n:::",
+        "```python2\nprint 1\n```",
+        "```{code-block} numpy\nx = 1\n```",
+        "```text\nfrom torch import nn\n```",
+        "```\nx = torch.ones(3)\nassert x.sum() == 4\n```",
+        "```{eval-rst}\nSo::\n\n   def f(x):\n       return x\n```",
+        "<pre><code>\n&gt;&gt;&gt; 1 + 1\n3\n</code></pre>",
+        '```{raw} html\n<code class="language-python">x = 1</code>\n```',
     ],
 )
 def test_unexecuted_python_fails(project: Project, fence: str) -> None:
@@ -41,7 +48,17 @@ def test_unexecuted_python_fails_the_site_too(project: Project) -> None:
     assert "docs/page.md:3: ERROR: this python code is not executed" in result.output
 
 
-@pytest.mark.parametrize("fence", ["```bash\nls\n```", "```text\nx = 1\n```", "```\nx\n```"])
+@pytest.mark.parametrize(
+    "fence",
+    [
+        "```bash\nls\n```",
+        "```text\nx = 1\n```",
+        "```\nx\n```",
+        "```text\ntensor([1.])\nUserWarning: import it\n```",
+        "```text\nTimes = 3 (of 4)\n```",
+        '<p class="note">so</p>',
+    ],
+)
 def test_other_languages_pass(project: Project, fence: str) -> None:
     project.page(fence + GOOD)
     result = project.build("doctest")

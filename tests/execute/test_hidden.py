@@ -50,6 +50,16 @@ FINE = "\n```{doctest}\n>>> 1\n1\n```\n"
         ),
         ("```{testcode}\nprint(1)\n```\n\n```{testoutput}\n...\n```\n", 3, "alone is like any"),
         ("```{doctest}\n:skipif: True\n:reason:\n\n>>> 1\n1\n```\n", 3, "words for the reader"),
+        ("```{doctest}\n:skipif: 1\n:reason: -.1\n\n>>> 1\n2\n```\n", 3, "words for the reader"),
+        ("```{testcode}\nprint(1)\n```\n\n```{testoutput}\n......\n```\n", 3, "alone is like any"),
+        (
+            "```{doctest}\n>>> 1 / 0\nTraceback (most recent call last):\n"
+            "ZeroDivisionError: ...\n```\n",
+            3,
+            "alone is like any",
+        ),
+        ("```{testcode}\ndef f():\n    assert 1 == 2\n    yield\nf()\n```\n", 5, "never ran"),
+        ("```{testcode}\nif __name__ == 'f':\n    assert 0\n```\n", 5, "never ran"),
     ],
 )
 def test_it_is_red_in_doctest_and_html(project: Project, text: str, line: int, words: str) -> None:
@@ -60,6 +70,69 @@ def test_it_is_red_in_doctest_and_html(project: Project, text: str, line: int, w
         assert result.code != 0
         assert f"docs/page.md:{line}" in result.output, result.output
         assert words in result.output
+
+
+FAILING = "def f():\n    assert 1 == 2\n"
+UNHEARD = {
+    "a thread": (
+        f"import threading\n{FAILING}t = threading.Thread(target=f)\nt.start()\nt.join()",
+        "AssertionError",
+    ),
+    "the end of an object": (
+        "class K:\n    def __del__(self):\n        raise KeyError('so')\nK()\n",
+        "KeyError: 'so'",
+    ),
+    "another process": (
+        "import subprocess, sys\n_ = subprocess.run([sys.executable, '-c', 'assert 1 == 2'])",
+        "AssertionError",
+    ),
+    "a coroutine": ("async def f():\n    return 1\nf()\n", "was never awaited"),
+    "a thread that runs": (
+        "import threading, time\nt = threading.Thread(target=time.sleep, args=(9,), daemon=True)\n"
+        "t.start()",
+        "the thread Thread-",
+    ),
+}
+
+
+def test_an_error_that_nobody_hears_is_red(project: Project) -> None:
+    test = "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n"
+    for number, (code, _) in enumerate(UNHEARD.values()):
+        project.write(f"docs/p{number}.md", f"# Page\n\n```{{testcode}}\n{code}\n```\n")
+        project.script(f"s{number}", code)
+        body = "\n".join(f"        {line}" for line in code.splitlines())
+        project.write(f"tests/test_{number}.py", f"{test}{body}\n")
+    # pytest has hooks of its own for such errors, which a build does not have.
+    command = [sys.executable, "-m", "sphinx", "-b", "execute", "-c", str(project.root)]
+    command += [str(project.root / "docs"), str(project.root / "build/execute")]
+    root = Path(__file__).resolve().parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{root}:{root / 'tests'}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    for number, (_, words) in enumerate(UNHEARD.values()):
+        for file in (f"docs/p{number}.md", f"examples/s{number}.py", f"tests/test_{number}.py"):
+            (one,) = project.units()[file]["results"]
+            assert one["outcome"] == "failed", (file, one)
+            # What failed in a line of a script, or did not run, is said before.
+            said = (words, "never ran", "its error was hidden")
+            assert any(one_of in one["message"] for one_of in said), (file, one)
+
+
+def test_a_malformed_session_has_one_message(project: Project) -> None:
+    project.page("```{doctest}\n>>>\u00a01\n2\n```\n" + FINE)
+    result = project.build("doctest")
+    assert result.code != 0
+    assert "malformed" in result.output and "ends its process" not in result.output
+
+
+def test_assertions_of_a_thread_and_of_an_included_page_are_seen(project: Project) -> None:
+    project.write("docs/part.txt", "```{testcode}\nassert 2 > 1\n```\n")
+    project.page(
+        "```{include} part.txt\n```\n\n```{testcode}\nimport threading\ndef f():\n    assert (\n"
+        "        2 > 1\n    )\nt = threading.Thread(target=f)\nt.start()\nt.join()\n```\n"
+    )
+    result = project.build("doctest")
+    assert result.code == 0, result.output
 
 
 def test_fences_in_fences_pass(project: Project) -> None:

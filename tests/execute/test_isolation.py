@@ -158,6 +158,57 @@ def test_methods_of_a_test_file(project: Project) -> None:
     assert "No module named 'nothing_of_that_name'" in other["message"]
 
 
+@pytest.mark.parametrize(
+    ("code", "line", "words"),
+    [
+        ("", 1, "this file has no test"),
+        ("def test_a(x):\n    assert x == 2\n", 2, "test_a does not run"),
+        ("class A:\n    def test_a(self):\n        assert 0\n", 3, "test_a does not run"),
+        (
+            "class A(T):\n    def test_a(self): assert 0\n    def test_a(self): pass\n",
+            3,
+            "two tests are called test_a",
+        ),
+        (
+            "class A(T):\n    def test_a(self): assert 0\nclass B(T):\n    def test_a(self): pass\n",
+            3,
+            "two tests are called test_a",
+        ),
+        (
+            "class A(T):\n    def test_a(self): assert 0\n"
+            "def load_tests(*_):\n    return __import__('unittest').TestSuite()\n",
+            3,
+            "test_a does not run",
+        ),
+        (
+            "import unittest\nclass A(T):\n    @unittest.expectedFailure\n"
+            "    def test_a(self):\n        assert 0\n",
+            4,
+            "it fails as expected",
+        ),
+    ],
+)
+def test_a_test_that_does_not_run_is_red(
+    project: Project, code: str, line: int, words: str
+) -> None:
+    project.write("tests/test_a.py", f"from unittest import TestCase as T\n{code}")
+    assert project.build("execute").code != 0
+    (one,) = project.units()["tests/test_a.py"]["results"]
+    assert (one["outcome"], one["line"]) == ("failed", line)
+    assert words in one["message"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="unittest says nothing before Python 3.11")
+@pytest.mark.parametrize("body", ["yield", "return 1 == 2"])
+def test_a_test_that_returns_something_is_red(project: Project, body: str) -> None:
+    code = "import unittest\nclass A(unittest.TestCase):\n    {}def test_a(self):\n        {}\n"
+    for how in ("", "async "):
+        project.write("tests/test_a.py", code.format(how, body if not how else "assert 1 == 2"))
+        assert project.build("execute").code != 0
+        (one,) = project.units()["tests/test_a.py"]["results"]
+        assert one["outcome"] == "failed", one
+
+
 def _step(part: str, work: object) -> object:
     def run(report: Report) -> str:
         report.start(part, 7)
@@ -200,6 +251,12 @@ def test_what_a_function_returns_comes_back_and_its_state_does_not() -> None:
     assert "LEFT_BEHIND" not in os.environ
     with pytest.raises(ChildProcessError, match="exit code 1"):
         isolate.call(lambda: os._exit(1))
+    with pytest.raises(ChildProcessError, match="^unset it$"):
+        isolate.call(lambda: _raise(ValueError("unset it")))
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def test_ctrl_c_names_what_ran_and_leaves_no_process(tmp_path: Path) -> None:

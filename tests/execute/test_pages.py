@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from tinyproject import OFF, SILICON, Project
 
@@ -417,6 +422,36 @@ def test_a_page_that_did_not_change_runs_again_on_another_device(project: Projec
     assert "0 executed in" in project.build("execute").output
     project.device(SILICON)
     assert "1 executed in" in project.build("execute").output
+
+
+def test_what_passed_under_other_code_of_the_runner_runs_again(project: Project) -> None:
+    project.page("```{doctest}\n>>> 1\n1\n```\n")
+    assert project.build("execute").code == 0
+    path = project.root / "build/executed.json"
+    for old, words in (("", "0 executed"), ('"code": "', "1 executed")):
+        text = path.read_text()
+        path.write_text(text.replace(old, f"{old}0") if old else text)
+        result = project.build("execute")
+        assert f"1 pages: 1 passed; {words}" in result.output, result.output
+
+
+def test_python_without_assertions_is_refused(project: Project) -> None:
+    project.page("```{testcode}\nassert 1 == 2\n```\n")
+    command = [sys.executable, "-O", "-m", "sphinx", "-b", "doctest", "-c", str(project.root)]
+    command += [str(project.root / "docs"), str(project.root / "build/doctest")]
+    root = Path(__file__).resolve().parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{root}:{root / 'tests'}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert done.stderr.startswith("npudocs: PYTHONOPTIMIZE is set"), done.stderr
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1"])
+def test_a_limit_that_leaves_no_time_is_refused(project: Project, seconds: str) -> None:
+    project.page("```{doctest}\n>>> 1\n1\n```\n")
+    result = project.build("execute", "-D", f"execute_limit={seconds}")
+    assert result.code != 0
+    assert f"execute_limit is {seconds}: a block needs some seconds" in result.output
 
 
 def test_a_wide_space_and_a_number_for_true_are_another_output(project: Project) -> None:

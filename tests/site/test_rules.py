@@ -27,6 +27,16 @@ from npudocs.site import rules
         ("try:\n    f()\nexcept Exception as error:\n    print(error)", "hides a failure"),
         ("try:\n    f()\nexcept:\n    x = 1", "hides a failure"),
         ("try:\n    f()\nexcept (ValueError, BaseException):\n    x = 1", "hides a failure"),
+        ("assert torch.equal(x, x)", "cannot fail"),
+        ("assert torch.allclose(x, x.detach().clone(), rtol=0)", "cannot fail"),
+        ("torch.testing.assert_close(x.grad, x.grad)", "cannot fail"),
+        ("assert (x == x).all()", "cannot fail"),
+        ("assert [v == 4 for v in x]", "cannot fail"),
+        ("torch.testing.assert_close(x, y, rtol=1e9, atol=0)", "nothing exceeds this tolerance"),
+        ("np.testing.assert_allclose(x, y, atol=1e3)", "nothing exceeds this tolerance"),
+        ("x.sum() == 4 and torch.testing.assert_close(x, y)", "may not run"),
+        ("checks = (torch.testing.assert_close(a, b) for a, b in pairs)", "may not run"),
+        ("check = lambda: torch.testing.assert_close(x, y)", "may not run"),
         ("import softnpu", "a reader has no softnpu"),
         ("from npudocs.site import words", "a reader has no npudocs.site"),
         ("def f():\n    import softnpu.kernels", "a reader has no softnpu.kernels"),
@@ -47,6 +57,10 @@ def test_a_rule_is_broken(code: str, words: str) -> None:
         "assert isinstance(f(x), tuple)",
         "with contextlib.suppress(KeyError):\n    f()",
         "assert x != x",
+        "assert torch.equal(x, x.sum())",
+        "assert torch.equal(f(x), x) and torch.ones(3, 3).eq(y).all()",
+        "torch.testing.assert_close(x, y, rtol=1e-4, atol=0)",
+        "torch.testing.assert_close(x, x.cos(), rtol=tolerance, atol=None)",
         "try:\n    f()\nexcept ValueError as error:\n    assert 'so' in str(error)",
         "try:\n    f()\nexcept Exception:\n    raise",
         "x = torch.ones(1, device=device)",
@@ -74,6 +88,24 @@ def test_an_assertion_that_is_never_reached_is_red(project: Project, code: str, 
     result = project.build()
     assert result.code != 0
     assert f"{place}ERROR: never ran" in result.output
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "class Quiet:\n    def __enter__(self):\n        return self\n"
+        "    def __exit__(self, *error):\n        return True\nwith Quiet():\n    assert x == 2",
+        "def f():\n    try:\n        assert x == 2\n    finally:\n        return\nf()",
+        "from contextlib import suppress as quietly\nwith quietly(AssertionError):\n    assert x == 2",
+        "try:\n    assert x == 2\nexcept AssertionError as error:\n    if not error:\n        raise",
+    ],
+)
+def test_a_failure_that_is_hidden_is_red(project: Project, code: str) -> None:
+    project.script("a", f"x = 1\n{code}")
+    result = project.build()
+    line = 12 + code.splitlines().index(next(c for c in code.splitlines() if "assert x" in c)) + 1
+    assert result.code != 0
+    assert f"examples/a.py:{line}: ERROR: an assertion failed here" in result.output, result.output
 
 
 def test_an_api_that_is_never_called_is_red(project: Project) -> None:

@@ -12,6 +12,7 @@ import ctypes
 import doctest
 import linecache
 import os
+import re
 import sys
 import tempfile
 import textwrap
@@ -28,6 +29,7 @@ from npudocs.execute.reached import Reached
 from npudocs.execute.results import Result
 
 ORDER = {"testsetup": 0, "testcleanup": 2}
+NESTED = re.compile(r"(?m)^(?:\.\.\.)?[ \t]+assert\b|:[ \t]*assert\b")
 
 
 class _Output(doctest._SpoofOut):
@@ -121,6 +123,8 @@ class PageRun:
         self.output = _Output()
         self.seen = Reached(blocks[0].path)
         self.asserts: list[tuple[Block, range]] = []
+        # Lines are noted at a cost, and an assertion that stands in nothing else cannot be missed.
+        self.traced = any(NESTED.search(block.code) for block in blocks)
         self.used: int | None = None
         self.parts: dict[int, str] = {}
         numbers: Counter[str] = Counter()
@@ -180,8 +184,9 @@ class PageRun:
         name = os.path.relpath(block.path, self.root)
         runner = _Runner("single" if block.kind == "doctest" else "exec", name, self.output)
         before = self.state.used() if self.state.used else 0
-        self.seen.around(runner.run_block)(test, namespace)
-        if block.path == self.seen.path:
+        run = self.seen.around(runner.run_block) if self.traced else runner.run_block
+        run(test, namespace)
+        if self.traced and block.path == self.seen.path:
             self.asserts += [(block, lines) for lines in runner.asserts]
         self.used = self.state.used() - before if self.state.used else None
         outcome = "failed" if runner.failed else "passed"

@@ -45,9 +45,10 @@ def problem() -> str | None:
     folder = _folder_of_torch()
     if not folder.isascii() and sys.version_info >= PYTHON_THAT_CRASHES_AT_OTHER_LETTERS:
         return (
-            f"torch_npu would end with a segmentation fault at the first tensor: torch lies in "
-            f"{folder}, and with Python 3.12 and newer torch_npu cannot read a path with letters "
-            "other than ASCII. Make the environment in a folder with ASCII letters alone."
+            f"torch_npu can end with a segmentation fault at the first tensor: torch lies in "
+            f"{folder}, and torch_npu reads a path with letters other than ASCII without Python's "
+            "lock, which Python 3.12 and newer do not survive. Make the environment in a folder "
+            "with ASCII letters alone."
         )
     return None
 

@@ -29,6 +29,13 @@ BY_HAND = {
     "aclCreateTensor",
     "aclGetViewShape",
     "aclInit",
+    # Of an older operator: descriptions and buffers come in arrays of the caller's own, whose
+    # length is another argument, and what makes them is called with their kind in mind.
+    "aclCreateTensorDesc",
+    "aclCreateDataBuffer",
+    "aclopCreateAttr",
+    "aclopCompileAndExecute",
+    "aclopCompileAndExecuteV2",
 }
 
 # What makes a handle: through its first parameter, or, where it returns a pointer, as result.

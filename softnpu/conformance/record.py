@@ -1,0 +1,84 @@
+"""What the runs gave: ``conformance.tsv``, an operator a line, and the causes of its failures.
+
+The counts are written by ``python -m softnpu.conformance``; the causes are kept by hand in
+``conformance_causes.tsv``.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = Path(__file__).parents[1]
+TABLE = PACKAGE / "conformance.tsv"
+CAUSES = PACKAGE / "conformance_causes.tsv"
+COLUMNS = (
+    "operator", "repository", "passed", "failed", "refused", "not_run",
+    "refusals_kept", "refusals_missed", "why",
+)  # fmt: skip
+
+
+class Row(NamedTuple):
+    """An operator's counts of CANN's cases and of the refusals of CANN's host tests.
+
+    ``refused`` are cases whose dtypes or ranks CANN's document does not name for the product;
+    ``refusals_kept`` are calls that CANN's host tests expect to be refused and softnpu refuses,
+    too; ``why`` tells what failed and what was not run, the most frequent first.
+    """
+
+    operator: str
+    repository: str
+    passed: int = 0
+    failed: int = 0
+    refused: int = 0
+    not_run: int = 0
+    refusals_kept: int = 0
+    refusals_missed: int = 0
+    why: str = ""
+
+    @property
+    def state(self) -> str:
+        """How it is known that the kernel computes what CANN's does."""
+        if self.passed and not self.failed:
+            return "CANN's cases"
+        if self.passed or self.failed:
+            return "CANN's cases, with failures"
+        return "unverified"
+
+
+@functools.cache
+def table() -> tuple[dict[str, str], dict[str, Row]]:
+    """The commits of the repositories, and the rows by operator; empty without the file."""
+    if not TABLE.is_file():
+        return {}, {}
+    lines = TABLE.read_text(encoding="utf-8").splitlines()
+    commits = dict(line[2:].split(" ") for line in lines if line.startswith("# "))
+    rows = csv.DictReader(
+        [line for line in lines if not line.startswith("#")], delimiter="\t", quoting=csv.QUOTE_NONE
+    )
+    return commits, {row["operator"]: _row(row) for row in rows}
+
+
+def _row(row: dict[str, str]) -> Row:
+    numbers = {name: int(row[name]) for name in COLUMNS[2:-1]}
+    return Row(row["operator"], row["repository"], **numbers, why=row["why"] or "")
+
+
+@functools.cache
+def causes() -> dict[str, str]:
+    """Why the cases of an operator fail, in a sentence, by its name."""
+    with CAUSES.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        return {row["operator"]: row["cause"] for row in rows}
+
+
+def write(commits: dict[str, str], rows: list[Row]) -> None:
+    """Writes the table, sorted by operator."""
+    lines = [f"# {name} {commit}" for name, commit in sorted(commits.items())]
+    lines.append("\t".join(COLUMNS))
+    lines += ["\t".join(map(str, row)) for row in sorted(rows)]
+    part = TABLE.with_suffix(".part")
+    part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    part.replace(TABLE)

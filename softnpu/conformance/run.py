@@ -112,7 +112,8 @@ class Suite:
         made = inputs(case, seed)
         dataset = atk.InputDataset(made)
         settings = atk.Settings(**{k: v for k, v in case.items() if k != "inputs"})
-        task = atk.Settings(case_config=settings, name=case["name"], device_id=0, output_info_list=[])
+        task = atk.Settings(case_config=settings, name=case["name"], device_id=0)
+        task.output_info_list, task.backend = [], "cpu"
         golden = _reference(case, task, copy.deepcopy(dataset), seed)
         task.output_info_list = _described(golden)
         outputs, call = self._called(case, task, dataset, made, seed)
@@ -127,8 +128,9 @@ class Suite:
     def _called(self, case: dict, task, dataset, made: list, seed: int):
         """The prepared call and a function that gives what it wrote."""
         _seed(seed)
+        task.backend = "pyaclnn"
         reference = _api(case, task)
-        reference.device = "pyaclnn"
+        reference.device = task.backend
         _attempt("the reference's change of the inputs", reference.init_by_input_data, dataset)
         backend = atk.Backend(made)
         name = case.get("aclnn_api_type")
@@ -196,7 +198,7 @@ def _reference(case: dict, task, dataset: atk.InputDataset, seed: int) -> list[t
     api = _api(case, task)
     _attempt("the reference's change of the inputs", api.init_by_input_data, dataset)
     torch.use_deterministic_algorithms(False)
-    golden = _attempt("the reference", api, dataset)
+    golden = _attempt("the reference", api, dataset, True)
     # A reference may call torch.npu, or leave a setting that the kernels would see.
     torch.use_deterministic_algorithms(False)
     return _nested(golden)

@@ -102,7 +102,7 @@ unary("", Cosh=torch.cosh, Erf=torch.erf, Erfc=torch.erfc, Exp=torch.exp, Exp2=t
 unary("", Expm1=torch.expm1, Floor=torch.floor, Frac=torch.frac, Neg=torch.neg, Round=torch.round)
 unary("", Reciprocal=torch.reciprocal, Sigmoid=torch.sigmoid, Sign=torch.sign, Sin=torch.sin)
 unary("", Signbit=torch.signbit, Sinc=torch.sinc, Sinh=torch.sinh, Tan=torch.tan, Tanh=torch.tanh)
-unary("", Trunc=torch.trunc, Gelu=F.gelu, Hardsigmoid=F.hardsigmoid, Hardswish=F.hardswish)
+unary("", Trunc=torch.trunc, Hardsigmoid=F.hardsigmoid, Hardswish=F.hardswish)
 unary("", Mish=F.mish, Relu=torch.relu, Silu=F.silu, IsFinite=torch.isfinite, AngleV2=torch.angle)
 unary("", LogicalNot=torch.logical_not, IsPosInf=torch.isposinf, IsNegInf=torch.isneginf)
 unary("", LogSigmoidForward=F.logsigmoid, Softplus=F.softplus, Elu=F.elu, Celu=F.celu)
@@ -138,7 +138,12 @@ call("aclnnInplaceAcosh", lambda x: torch.acosh_(1 + x.positive(3, 4)))
 call("aclnnInplaceRoundDecimals", lambda x: x(3, 4).round_(decimals=2))
 call("aclnnInplaceThreshold", lambda x: F.threshold_(x(3, 4), 0.1, 20.0))
 call("aclnnThreshold", lambda x: F.threshold(x(3, 4), 0.1, 20.0))
-call("aclnnGelu", lambda x: F.gelu(x(3, 4)))
+# On A2 it computes this formula whatever `approximate` says.
+call("aclnnGelu", lambda x: [F.gelu(t, approximate="tanh") for t in x.layouts()])
+call(
+    "aclnnGelu",
+    instead(lambda x: F.gelu(x(3, 4)), lambda x: F.gelu(x(3, 4), approximate="tanh")),
+)
 
 # Two elements.
 binary("", Mul=torch.mul, Div=torch.div, Maximum=torch.maximum, Minimum=torch.minimum)

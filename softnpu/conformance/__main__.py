@@ -168,6 +168,8 @@ def results(jobs: list[tuple[str, str]], most: int) -> Iterator[tuple[str, str, 
             kind, path, number, outcome, why = json.loads(line)
             if outcome == "end":
                 left.pop(0)
+                if sys.stderr.isatty():
+                    print(f"\r{len(left)} files left  ", end="", file=sys.stderr)
             else:
                 left[0] = (kind, path, number + 1)
                 yield kind, path, number, outcome, why

@@ -69,7 +69,7 @@ class TensorStruct:
     """A tensor as an argument of the C function; without one, a null pointer."""
 
     def __init__(self, tensor: torch.Tensor | None = None, *_: object) -> None:
-        self.tensor = tensor
+        self.tensor = None if tensor is None else tensor.cpu()  # a reference may use torch_npu
 
     def __call__(self) -> TensorStruct:
         return self

@@ -16,8 +16,8 @@ import torch
 
 from .acl import AclScalar
 
-MOST_ELEMENTS = 1 << 18  # of all tensors of a case; a larger one is cut to that
-MOST_WHOLE = 1 << 22  # a cut case that does not pass runs whole up to here
+MOST_ELEMENTS = 1 << 16  # of all tensors of a case; a larger one is cut to that
+MOST_WHOLE = 1 << 20  # a cut case that does not pass runs whole up to here
 DTYPES = {
     "fp16": torch.float16, "fp32": torch.float32, "fp64": torch.float64, "bf16": torch.bfloat16,
     "float": torch.float32, "float16": torch.float16, "float32": torch.float32,
@@ -116,10 +116,12 @@ def _value(entry: dict | list, rng: random.Random, generator: torch.Generator) -
 def _one(item: dict, rng: random.Random, generator: torch.Generator) -> object:
     range_ = item["range_values"]
     if item["type"].startswith("tensor"):
-        return None if range_ in ("null", ["null"]) else _tensor(item, rng, generator)
+        absent = range_ in ("null", ["null"]) and not item.get("required", True)
+        return None if absent else _tensor(item, rng, generator)
     value = _number(item, rng)
     if item["type"].startswith("scalar") and value is not None:
-        return AclScalar(value, _dtype(item))
+        dtype = _dtype(item)  # the reference gets the number that the dtype holds
+        return AclScalar(torch.tensor(value).to(dtype).item(), dtype)
     return value
 
 
@@ -178,7 +180,7 @@ def _limits(range_: list, dtype: torch.dtype) -> tuple[float, float]:
     """Two finite bounds; an infinite one is the largest number of the dtype."""
     real = dtype.to_real() if dtype.is_complex else dtype
     if real is torch.bool:
-        least, largest = 0, 1
+        least, largest = -(2**31), 2**31
     else:
         info = torch.finfo(real) if real.is_floating_point else torch.iinfo(real)
         least, largest = info.min, info.max
@@ -201,12 +203,12 @@ def _tensor(item: dict, rng: random.Random, generator: torch.Generator) -> torch
         return torch.tensor(range_).reshape(shape).to(dtype)
     elif isinstance(range_, list) and len(range_) > 2 and _bounds(range_):
         drawn = torch.tensor(rng.choices(range_, k=math.prod(shape))).reshape(shape)
-    elif range_ in (None, "default"):
+    elif range_ in (None, "default", "null", ["null"]):
         drawn = _uniform(*_limits([-5, 5], dtype), dtype, shape, generator)
     else:
         value = range_[0] if isinstance(range_, list) else range_
         drawn = _full(SPECIAL.get(value, value), dtype, shape)
-    return drawn > 0 if dtype is torch.bool and drawn.dtype is not torch.bool else drawn.to(dtype)
+    return drawn.to(dtype)  # for bool whether it is not 0
 
 
 def _full(value: object, dtype: torch.dtype, shape: list[int]) -> torch.Tensor:
@@ -224,8 +226,6 @@ def _full(value: object, dtype: torch.dtype, shape: list[int]) -> torch.Tensor:
 def _uniform(
     low: float, high: float, dtype: torch.dtype, shape: list[int], generator: torch.Generator
 ) -> torch.Tensor:
-    if dtype is torch.bool:
-        return torch.randint(0, 2, shape, generator=generator, dtype=torch.bool)
     if not dtype.is_floating_point and not dtype.is_complex:
         low, high = max(int(low), -(2**63)), min(int(high), 2**63 - 2)
         return torch.randint(low, high + 1, shape, generator=generator, dtype=torch.int64)

@@ -42,6 +42,13 @@ def _l1_backward(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> 
     return torch.sgn(self - target) * _share(grad, self, reduction)
 
 
+_BATCHMEAN = 3  # only of the Kullback-Leibler divergence's backwards
+
+
+def _kl_share(grad: Tensor, self: Tensor, reduction: int) -> Tensor:
+    return grad / self.size(0) if reduction == _BATCHMEAN else _share(grad, self, reduction)
+
+
 def _kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:
     known(reduction, _REDUCTIONS)
     return aten.kl_div(self, target, reduction, log_target=log_target)
@@ -49,11 +56,11 @@ def _kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> T
 
 def _kl_div_backward(grad, self, target, reduction, log_target) -> Tensor:
     weight = target.exp() if log_target else target
-    return -weight * _share(grad, self, reduction)
+    return -weight * _kl_share(grad, self, reduction)
 
 
 def _kl_div_target_backward(grad, self, target, reduction, log_target) -> Tensor:
-    share = _share(grad, self, reduction)
+    share = _kl_share(grad, self, reduction)
     if log_target:
         return share * target.exp() * (target + 1 - self)
     return share * (torch.log(target) + 1 - self)

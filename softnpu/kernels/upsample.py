@@ -107,7 +107,7 @@ each(
     "Tensor, IntArray, IntArray, bool, double, double, double, Tensor",
     aclnnUpsampleTrilinear3dBackward=_aligned_backward(aten.upsample_trilinear3d_backward),
 )
-each("Tensor, IntArray, bool, Tensor", aclnnAffineGrid=aten.affine_grid_generator)
+each("Tensor, IntArray, bool, Tensor", aclnnAffineGrid=in_single(aten.affine_grid_generator))
 each(
     "Tensor, Tensor, int64_t, int64_t, bool, Tensor",
     aclnnGridSampler2D=aten.grid_sampler_2d,

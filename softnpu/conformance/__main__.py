@@ -85,8 +85,13 @@ def _with_kernels(made: list[record.Row], kept: list[record.Row]) -> list[record
     from ..kernels import kernels
 
     names = {row.operator for row in (*made, *kept)}
-    documents = {name: operator.document.partition(":")[0] for name, operator in operators().items()}
-    return [*made, *(record.Row(n, documents[n], why="no cases") for n in kernels() if n not in names)]
+    documents = {
+        name: operator.document.partition(":")[0] for name, operator in operators().items()
+    }
+    return [
+        *made,
+        *(record.Row(n, documents[n], why="no cases") for n in kernels() if n not in names),
+    ]
 
 
 def _row(name: str, repository: str, counts: Counter, reasons: Counter) -> record.Row:
@@ -143,9 +148,13 @@ def find(checkout: Path, operator: str | None = None) -> list[tuple[str, str]]:
             "is it a checkout of ops-math, ops-nn, ops-cv or ops-transformer?"
         )
     wanted = {operator} if operator else have
-    jobs = [("cases", str(p)) for p in folders if p.name in wanted and "experimental" not in p.parts]
+    jobs = [
+        ("cases", str(p)) for p in folders if p.name in wanted and "experimental" not in p.parts
+    ]
     for path in files:
-        named = set(re.findall(r"OP_API_UT\(\s*(\w+)", path.read_text(encoding="utf-8", errors="replace")))
+        named = set(
+            re.findall(r"OP_API_UT\(\s*(\w+)", path.read_text(encoding="utf-8", errors="replace"))
+        )
         if named & wanted and "experimental" not in path.parts:
             jobs.append(("refusals", str(path)))
     return jobs

@@ -16,6 +16,7 @@ import logging
 import random
 import sys
 import types
+
 import torch
 
 from .acl import AclScalar

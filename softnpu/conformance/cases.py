@@ -69,7 +69,9 @@ def cut(case: dict) -> dict:
     """
     if elements(case) <= MOST_ELEMENTS:
         return case
-    most = next(most for most in range(4096, 0, -1) if elements(case, most) <= MOST_ELEMENTS or most == 1)
+    most = next(
+        most for most in range(4096, 0, -1) if elements(case, most) <= MOST_ELEMENTS or most == 1
+    )
     lengths = {size for item in _tensors(case["inputs"]) for size in item.get("shape") or []}
 
     def smaller(item: dict) -> dict:

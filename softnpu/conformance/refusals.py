@@ -16,8 +16,8 @@ import torch
 from ..kernels import kernels
 from ..limits import DTYPES
 from ..operators import operators
-from ..soc import soc_name
 from ..soc import product as product_of
+from ..soc import soc_name
 from .acl import AclScalar, Call, Described, MisfitError
 
 CODES = {"ACL_SUCCESS": False, "ACLNN_SUCCESS": False}  # else: refused
@@ -86,7 +86,9 @@ _TEST = re.compile(r"^TEST_F\s*\(\s*\w+\s*,\s*(\w+)\s*\)\s*\{(.*?)^\}", re.MULTI
 _ASSIGN = re.compile(r"^(?:const\s+)?([\w:<>]+(?:\s*\*)?)\s+(\w+)\s*(=|\{|\()\s*(.*)$", re.DOTALL)
 _EXPECT = re.compile(r"(?:EXPECT|ASSERT)_(EQ|NE)\s*\(\s*\w+\s*,\s*(\w+)\s*\)")
 _OTHER_PLATFORM = re.compile(r"310|ascend910_(?!93)|ascend910A|9[15]0_?95|ascend950", re.IGNORECASE)
-_CASTS = re.compile(r"\(\s*(?:const\s+)?acl\w+\s*\*\s*\)\s*|static_cast<[^>]*>|std::|op::|\bu?int\d+_t\s*(?=\{)")
+_CASTS = re.compile(
+    r"\(\s*(?:const\s+)?acl\w+\s*\*\s*\)\s*|static_cast<[^>]*>|std::|op::|\bu?int\d+_t\s*(?=\{)"
+)
 _TYPED = re.compile(r"\b(?:vector|initializer_list|array)\s*<[^<>]*>\s*")
 
 

@@ -16,6 +16,7 @@ import logging
 import random
 import sys
 import types
+from collections.abc import Iterator
 
 import torch
 

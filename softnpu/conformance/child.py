@@ -1,8 +1,9 @@
 """The process that runs the code of the checkouts; started by ``__main__.py``, never alone.
 
 It reads jobs from its standard input, a JSON list of (kind, path, first case), and writes a line
-for each case to what its standard output was: path, number, outcome and why. What the checkouts'
-code prints goes nowhere.
+for each case to what its standard output was: kind, path, number, outcome and why; before it, one
+when the kernel begins, for what ends the process is the reference's until then. What the
+checkouts' code prints goes nowhere.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def main() -> int:
             for number, outcome in enumerate(run_file(Path(path))):
                 lines.write(json.dumps([kind, path, number, *outcome]) + "\n")
         else:
-            suite = Suite(Path(path))
+            suite = Suite(Path(path), lambda: lines.write('["kernel"]\n'))
             for number in chosen(len(suite.cases), most):
                 if number >= first:
                     lines.write(json.dumps([kind, path, number, *suite.run(number)]) + "\n")

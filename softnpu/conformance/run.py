@@ -8,7 +8,7 @@ import random
 import re
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,10 +62,11 @@ class Suite:
 
     Args:
         folder: a ``tests/st/aclnn...`` of a checkout; the operator has its name.
+        note: called between a case's reference and its kernel.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.operator = folder.name
+    def __init__(self, folder: Path, note: Callable[[], None] = lambda: None) -> None:
+        self.operator, self.note = folder.name, note
         self.cases = [case for path in sorted(folder.glob("atk_*.json")) for case in read(path)]
         self.broken = ""
         atk.REGISTRY.clear()
@@ -123,6 +124,7 @@ class Suite:
         task.output_info_list = _described(golden)
         outputs, call = self._called(case, task, dataset, made, seed)
         with call:
+            self.note()
             if call.prepare():
                 return Outcome("refused", call.message())
             if call.run():

@@ -26,6 +26,8 @@ def _add(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor | None = None) 
 
 
 def _sub(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor | None = None) -> Tensor:
+    if isinstance(other, torch.Tensor) and self.dtype is other.dtype is torch.bool:  # torch refuses
+        return torch.logical_xor(self, torch.logical_and(other, torch.tensor(bool(alpha))), out=out)
     return torch.sub(self, other, alpha=alpha, out=out)
 
 

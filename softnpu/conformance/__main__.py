@@ -30,7 +30,10 @@ def main() -> int:
         "checkouts", nargs="+", type=Path, metavar="CHECKOUT",
         help="a checkout of ops-math, ops-nn, ops-cv or ops-transformer; its folder has that name",
     )  # fmt: skip
-    parser.add_argument("--operator", help="only this one, such as aclnnAdd")
+    parser.add_argument(
+        "--operator", action="append", default=[], metavar="NAME",
+        help="only this one, such as aclnnAdd; may be given several times",
+    )  # fmt: skip
     parser.add_argument(
         "--cases", type=int, default=0, help="at most so many of each operator (0: all)"
     )
@@ -62,6 +65,10 @@ def _run(options: argparse.Namespace) -> int:
     reasons: dict[str, Counter] = defaultdict(Counter)
     homes: dict[str, str] = {}
     for kind, path, number, outcome, why in results(jobs, options.cases):
+        if outcome == "end":
+            if kind == "cases":
+                rows[Path(path).name]["cases"] += number
+            continue
         operator, _, why = why.rpartition("\0") if kind == "refusals" else ("", "", why)
         operator = operator or Path(path).name
         homes.setdefault(operator, repositories[path])
@@ -76,7 +83,12 @@ def _run(options: argparse.Namespace) -> int:
     _print_totals(made)
     if options.record:
         old_commits, old = record.table()
-        kept = [row for row in old.values() if row.repository not in commits]
+        names = {row.operator for row in made}
+        kept = [
+            row
+            for row in old.values()
+            if row.operator not in names and (options.operator or row.repository not in commits)
+        ]
         record.write(old_commits | commits, [*kept, *_with_kernels(made, kept)])
     return 0
 
@@ -98,7 +110,7 @@ def _with_kernels(made: list[record.Row], kept: list[record.Row]) -> list[record
 def _row(name: str, repository: str, counts: Counter, reasons: Counter) -> record.Row:
     why = "; ".join(f"{count} {text}" for text, count in reasons.most_common(2))
     return record.Row(
-        name, repository, counts["passed"], counts["failed"], counts["refused"], counts["not run"],
+        name, repository, counts["cases"], counts["passed"], counts["failed"], counts["refused"], counts["not run"],
         counts["kept"], counts["missed"], why[:WHY_LENGTH].replace("\t", " "),
     )  # fmt: skip
 
@@ -130,7 +142,7 @@ def _commit(checkout: Path) -> str:
     return lines[1]
 
 
-def find(checkout: Path, operator: str | None = None) -> list[tuple[str, str]]:
+def find(checkout: Path, only: list[str]) -> list[tuple[str, str]]:
     """The jobs of a checkout: folders of cases and files of host tests, of operators with a kernel.
 
     Raises:
@@ -139,8 +151,9 @@ def find(checkout: Path, operator: str | None = None) -> list[tuple[str, str]]:
     from ..kernels import kernels
 
     have = set(kernels())
-    if operator and operator not in have:
-        raise SoftNpuError(f"there is no kernel {operator}; python -m softnpu info lists them")
+    for operator in only:
+        if operator not in have:
+            raise SoftNpuError(f"there is no kernel {operator}; python -m softnpu info lists them")
     folders = sorted({p.parent for p in checkout.glob("**/tests/st/aclnn*/atk_*.json")})
     files = sorted(checkout.glob("**/tests/ut/**/op_api/**/test_aclnn_*.cpp"))
     if not folders and not files:
@@ -148,7 +161,7 @@ def find(checkout: Path, operator: str | None = None) -> list[tuple[str, str]]:
             f"{checkout} has no tests of operators (tests/st/aclnn*/atk_*.json): "
             "is it a checkout of ops-math, ops-nn, ops-cv or ops-transformer?"
         )
-    wanted = {operator} if operator else have
+    wanted = set(only) or have
     jobs = [
         ("cases", str(p)) for p in folders if p.name in wanted and "experimental" not in p.parts
     ]
@@ -179,6 +192,7 @@ def results(jobs: list[tuple[str, str]], most: int) -> Iterator[tuple[str, str, 
             kind, path, number, outcome, why = (*json.loads(line), "", "", "", "")[:5]
             in_kernel = kind == "kernel"
             if outcome == "end":
+                yield kind, path, int(why or 0), outcome, ""
                 left.pop(0)
             elif not in_kernel:
                 left[0] = (kind, path, number + 1)

@@ -49,6 +49,19 @@ def plain(value: object) -> object:
     return type(value)(map(plain, value)) if type(value) in (list, tuple) else value
 
 
+def moved(dataset: InputDataset, change) -> InputDataset:
+    """The inputs with each tensor changed."""
+
+    def each(value: object) -> object:
+        if isinstance(value, torch.Tensor):
+            return change(value)
+        return type(value)(map(each, value)) if type(value) in (list, tuple) else value
+
+    dataset.args = [each(value) for value in dataset.args]
+    dataset.kwargs = {name: each(value) for name, value in dataset.kwargs.items()}
+    return dataset
+
+
 class OutputData:
     """An output as the framework describes it: a shape and a dtype."""
 
@@ -76,6 +89,10 @@ class TensorStruct:
     def __call__(self) -> TensorStruct:
         return self
 
+    @property
+    def pytensor(self) -> torch.Tensor | None:
+        return self.tensor
+
 
 @dataclasses.dataclass
 class Array:
@@ -94,8 +111,11 @@ class Backend:
     def __init__(self, values: list[Value]) -> None:
         self.by_name = {value.name: value.value for value in values if value.name}
         self.by_index = [value.value for value in values if not value.name]
+        self.hidden = {value.name for value in values if not value.passed}
 
     def convert_input_data(self, value: object, index=None, name=None, **_: object) -> list:
+        if name in self.hidden:  # what the framework alone reads, such as a format
+            return []
         described = self.by_name.get(name) if name is not None else None
         if index is not None and name is None and index < len(self.by_index):
             described = self.by_index[index]
@@ -207,8 +227,10 @@ class AclnnBaseApi(BaseApi):
     def init_by_input_data(self, input_data: InputDataset) -> tuple[list, list]:
         arguments: list[object] = []
         for index, value in enumerate(input_data.args):
+            self.get_format(input_data, index, None)  # some look at the inputs there
             arguments += self.backend.convert_input_data(value, index=index)
         for name, value in input_data.kwargs.items():
+            self.get_format(input_data, None, name)
             arguments += self.backend.convert_input_data(value, name=name)
         outputs: list[object] = []
         for index, output in enumerate(self.task_result.output_info_list):

@@ -43,7 +43,8 @@ def main() -> int:
             for number in chosen(len(suite.cases), most):
                 if number >= first:
                     lines.write(json.dumps([kind, path, number, *suite.run(number)]) + "\n")
-        lines.write(json.dumps([kind, path, -1, "end", ""]) + "\n")
+        count = len(suite.cases) if kind == "cases" else 0
+        lines.write(json.dumps([kind, path, -1, "end", count]) + "\n")
     return 0
 
 

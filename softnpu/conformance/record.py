@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).parents[1]
 TABLE = PACKAGE / "conformance.tsv"
 CAUSES = PACKAGE / "conformance_causes.tsv"
 COLUMNS = (
-    "operator", "repository", "passed", "failed", "refused", "not_run",
+    "operator", "repository", "cases", "passed", "failed", "refused", "not_run",
     "refusals_kept", "refusals_missed", "why",
 )  # fmt: skip
 
@@ -23,6 +23,7 @@ COLUMNS = (
 class Row(NamedTuple):
     """An operator's counts of CANN's cases and of the refusals of CANN's host tests.
 
+    ``cases`` is how many the repository has; the following four are how those that ran ended.
     ``refused`` are cases whose dtypes or ranks CANN's document does not name for the product;
     ``refusals_kept`` are calls that CANN's host tests expect to be refused and softnpu refuses,
     too; ``why`` tells what failed and what was not run, the most frequent first.
@@ -30,6 +31,7 @@ class Row(NamedTuple):
 
     operator: str
     repository: str
+    cases: int = 0
     passed: int = 0
     failed: int = 0
     refused: int = 0

@@ -26,6 +26,12 @@ def _fast_gelu_backward(grad: Tensor, self: Tensor) -> Tensor:
     return grad * (decay + 1.702 * self * decay + squared) / ((1 + decay) * (1 + decay))
 
 
+def _prelu(self: Tensor, weight: Tensor) -> Tensor:
+    # torch_npu shapes a weight for the channels; CANN takes them in a row, too.
+    function = torch.prelu if weight.dim() < 2 else aten._prelu_kernel
+    return function(self, weight)
+
+
 each(
     "Tensor, Tensor",
     aclnnFastGelu=_fast_gelu,
@@ -49,7 +55,7 @@ each(
 )
 each("Tensor, Scalar, Scalar, Scalar, Tensor", aclnnElu=aten.elu)
 each("Tensor, int64_t, Tensor", aclnnGlu=aten.glu)
-each("Tensor, Tensor, Tensor", aclnnPrelu=aten._prelu_kernel)
+each("Tensor, Tensor, Tensor", aclnnPrelu=_prelu)
 each_inplace(
     "Tensor",
     aclnnInplaceHardsigmoid=aten.hardsigmoid,

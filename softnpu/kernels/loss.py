@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -70,20 +71,30 @@ each(
     "Tensor, Tensor, int64_t, Tensor",
     aclnnL1Loss=lambda self, target, reduction: _reduced((self - target).abs(), reduction),
     aclnnMseLoss=_checked(aten.mse_loss),
-    aclnnSoftMarginLoss=_checked(aten.soft_margin_loss),
+    aclnnSoftMarginLoss=in_single(_checked(aten.soft_margin_loss)),
 )
 each(
     "Tensor, Tensor, Tensor, int64_t, Tensor",
     aclnnL1LossBackward=_l1_backward,
     aclnnMseLossBackward=_checked(aten.mse_loss_backward),
     aclnnSoftMarginLossBackward=_checked(aten.soft_margin_loss_backward),
-    aclnnBinaryCrossEntropy=_checked(aten.binary_cross_entropy),
 )
 each(
     "Tensor, Tensor, Tensor, Tensor, int64_t, Tensor",
     aclnnBinaryCrossEntropyBackward=_checked(aten.binary_cross_entropy_backward),
     aclnnBinaryCrossEntropyWithLogits=_checked(aten.binary_cross_entropy_with_logits),
 )
+
+
+@kernel
+def aclnnBinaryCrossEntropy(
+    self: Tensor, target: Tensor, weight: Tensor, reduction: int64_t, out: Tensor
+):
+    loss = _checked(aten.binary_cross_entropy)(self, target, weight, reduction)
+    # CANN takes one element, too, for the number that is left of all.
+    write(out, loss.reshape(out.shape) if loss.dim() == 0 and out.shape == (1,) else loss)
+
+
 each("Tensor, Tensor, int64_t, float, Tensor", aclnnSmoothL1Loss=_checked(aten.smooth_l1_loss))
 each(
     "Tensor, Tensor, Tensor, int64_t, float, Tensor",
@@ -214,10 +225,11 @@ def aclnnCtcLoss(
     negLogLikelihoodOut: Tensor,
     logAlphaOut: Tensor,
 ):
+    targets = targets.long()  # CANN takes floating-point numbers, too
     check_indices(targets, logProbs.shape[-1])
     results = aten._ctc_loss(logProbs, targets, inputLengths, targetlengths, blank, zeroInfinity)
     write(negLogLikelihoodOut, results[0])
-    logAlphaOut.zero_()  # its last dimension is rounded up to a multiple of eight
+    logAlphaOut.fill_(-math.inf)  # its last dimension is rounded up to a multiple of eight
     write(logAlphaOut[..., : results[1].shape[-1]], results[1])
 
 
@@ -235,6 +247,7 @@ def aclnnCtcLossBackward(
     out: Tensor,
 ):
     lengths = inputLengths, targetLengths
+    targets = targets.long()
     check_indices(targets, logProbs.shape[-1])
     # Torch checks in the forward only, and its alpha tells what the backward reads.
     true = aten._ctc_loss(logProbs, targets, *lengths, blank, zeroInfinity)
@@ -263,7 +276,7 @@ def aclnnCrossEntropyLoss(
     lseForZlossOut: Tensor,
 ):
     # A chip leaves the z-loss out, whatever is asked for; here asking is an error.
-    if returnZloss or lseSquareScaleForZloss:
+    if returnZloss:
         raise NotImplementedError("the z-loss of a cross entropy")
     code = {name: code for code, name in _REDUCTIONS.items()}[reductionOptional]
     scores, labels = input.float(), target.long()

@@ -180,33 +180,17 @@ def aclnnMaxPool2dWithMask(
     out: Tensor,
     indices: Tensor,
 ):
-    # The chip's mask has a layout of its own, for this operator's backward only. Here a row
-    # for each place in the window holds a byte for each window: 1 where the maximum is.
-    place = kernelSize, stride, padding, dilation, ceilMode
-    result, chosen = aten.max_pool2d_with_indices(self, *place)
+    # The mask's memory holds the indices as int32, one after the other: so CANN's own test of the
+    # backward makes it. For torch_npu it is opaque.
+    result, chosen = aten.max_pool2d_with_indices(
+        self, kernelSize, stride, padding, dilation, ceilMode
+    )
     write(out, result)
     if indices.dtype != torch.int8:
         raise NotImplementedError("aclnnMaxPool2dWithMask with an output for the indices")
-    rows = _window_places(self, out, place) == chosen.flatten(-2).unsqueeze(-2)
-    indices.zero_()
-    indices[..., : rows.shape[-1]] = rows
-
-
-def _window_places(self: Tensor, out: Tensor, place: tuple) -> Tensor:
-    """The index in the image of each place in the window (rows) of each window (columns)."""
-    kernel, stride, padding, dilation, _ = place
-    axes = [
-        torch.arange(kernel[i]).reshape(-1, 1) * dilation[i]
-        + torch.arange(out.shape[i - 2]) * stride[i]
-        - padding[i]
-        for i in range(2)
-    ]
-    height, width = self.shape[-2:]
-    rows = axes[0].reshape(kernel[0], 1, -1, 1)
-    columns = axes[1].reshape(1, kernel[1], 1, -1)
-    inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
-    places = torch.where(inside, rows * width + columns, -1)
-    return places.reshape(kernel[0] * kernel[1], -1)
+    content = torch.zeros(indices.numel(), dtype=torch.int8)
+    content[: 4 * chosen.numel()] = chosen.int().flatten().view(torch.int8)
+    indices.copy_(content.reshape(indices.shape))
 
 
 @kernel
@@ -222,9 +206,9 @@ def aclnnMaxPool2dWithMaskBackward(
     gradInput: Tensor,
 ):
     place = kernelSize, stride or kernelSize, padding, dilation, ceilMode
-    places = _window_places(self, gradOutput, place)
-    rows = indices[..., : places.shape[-1]].bool()
-    chosen = torch.where(rows, places, -1).amax(-2).reshape(gradOutput.shape)
+    content = indices.contiguous().flatten()[: 4 * gradOutput.numel()]
+    chosen = content.view(torch.int32).reshape(gradOutput.shape).long()
+    check_indices(chosen, self.shape[-2] * self.shape[-1])
     write(gradInput, aten.max_pool2d_with_indices_backward(gradOutput, self, *place, chosen))
 
 
@@ -262,7 +246,9 @@ def aclnnMaxPool3dWithArgmaxBackward(
 
 @kernel
 def aclnnMaxUnpool2d(self: Tensor, indices: Tensor, outputSize: IntArray, out: Tensor):
-    write(out, aten.max_unpool2d(self, as_index(indices), outputSize))
+    whole = not self.is_floating_point()  # which torch's CPU refuses; float64 holds all but int64's
+    result = aten.max_unpool2d(self.double() if whole else self, as_index(indices), outputSize)
+    write(out, result.to(self.dtype))
 
 
 @kernel

@@ -41,13 +41,9 @@ class Row(NamedTuple):
     why: str = ""
 
     @property
-    def state(self) -> str:
-        """How it is known that the kernel computes what CANN's does."""
-        if self.passed and not self.failed:
-            return "CANN's cases"
-        if self.passed or self.failed:
-            return "CANN's cases, with failures"
-        return "unverified"
+    def verified(self) -> bool:
+        """Whether cases of CANN ran and were compared with their reference."""
+        return self.passed + self.failed > 0
 
 
 @functools.cache
@@ -74,6 +70,40 @@ def causes() -> dict[str, str]:
     with CAUSES.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
         return {row["operator"]: row["cause"] for row in rows}
+
+
+def lines(operator: str) -> list[str]:
+    """What ``softnpu info`` says of an operator's kernel, in lines."""
+    row = table()[1].get(operator)
+    if row is None or not row.verified:
+        why = f" ({row.why})" if row and row.why else ""
+        return [f"verified     no: none of CANN's cases was compared with its reference{why}"]
+    ran = row.passed + row.failed + row.refused + row.not_run
+    text = f"verified     CANN's cases, {ran} of {row.cases}: {row.passed} passed"
+    for name in ("failed", "refused", "not_run"):
+        if count := getattr(row, name):
+            text += f", {count} {name.replace('_', ' ')}"
+    cause = causes().get(operator)
+    return [text, *([f"    {cause}"] if cause else [])]
+
+
+def summary() -> dict[str, object]:
+    """What the documentation shows: sums by repository, operators with failures, and the unverified."""
+    commits, rows = table()
+    repositories = []
+    for name in sorted({row.repository for row in rows.values()}):
+        some = [row for row in rows.values() if row.repository == name]
+        sums = {column: sum(getattr(row, column) for row in some) for column in COLUMNS[2:-1]}
+        repositories.append(
+            {"name": name, "commit": commits.get(name, ""), "operators": len(some),
+             "verified": sum(row.verified for row in some), **sums}
+        )  # fmt: skip
+    failing = [row for row in rows.values() if row.failed]
+    return {
+        "repositories": repositories,
+        "failing": [(row, causes().get(row.operator, "")) for row in failing],
+        "unverified": [row.operator for row in rows.values() if not row.verified],
+    }
 
 
 def write(commits: dict[str, str], rows: list[Row]) -> None:

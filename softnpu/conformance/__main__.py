@@ -53,6 +53,8 @@ def main() -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    from .run import in_place_name
+
     given = dict(text.split("=", 1) for text in options.commit)
     jobs, repositories, commits = [], {}, {}
     for checkout in options.checkouts:
@@ -65,12 +67,18 @@ def _run(options: argparse.Namespace) -> int:
     reasons: dict[str, Counter] = defaultdict(Counter)
     homes: dict[str, str] = {}
     for kind, path, number, outcome, why in results(jobs, options.cases):
+        operator = Path(path).name
+        if kind == "in place":
+            operator = in_place_name(operator)
         if outcome == "end":
-            if kind == "cases":
-                rows[Path(path).name]["cases"] += number
+            if kind != "refusals":
+                rows[operator]["cases"] += number
+                homes.setdefault(operator, repositories[path])
             continue
-        operator, _, why = why.rpartition("\0") if kind == "refusals" else ("", "", why)
-        operator = operator or Path(path).name
+        if kind == "refusals":
+            operator, _, why = why.rpartition("\0")
+            if options.operator and operator not in options.operator:
+                continue
         homes.setdefault(operator, repositories[path])
         rows[operator][outcome] += 1
         if outcome in ("failed", "not run"):
@@ -149,6 +157,7 @@ def find(checkout: Path, only: list[str]) -> list[tuple[str, str]]:
         SoftNpuError: there is nothing of the kind, or the operator is not known.
     """
     from ..kernels import kernels
+    from .run import in_place_name
 
     have = set(kernels())
     for operator in only:
@@ -162,9 +171,12 @@ def find(checkout: Path, only: list[str]) -> list[tuple[str, str]]:
             "is it a checkout of ops-math, ops-nn, ops-cv or ops-transformer?"
         )
     wanted = set(only) or have
-    jobs = [
-        ("cases", str(p)) for p in folders if p.name in wanted and "experimental" not in p.parts
-    ]
+    folders = [p for p in folders if "experimental" not in p.parts]
+    jobs = [("cases", str(p)) for p in folders if p.name in wanted]
+    # An operator that writes into its first input has the document of the other, and its cases.
+    own = {p.name for p in folders}
+    others = [(in_place_name(p.name), p) for p in folders]
+    jobs += [("in place", str(p)) for name, p in others if name in wanted and name not in own]
     for path in files:
         named = set(
             re.findall(r"OP_API_UT\(\s*(\w+)", path.read_text(encoding="utf-8", errors="replace"))

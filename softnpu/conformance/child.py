@@ -8,6 +8,7 @@ checkouts' code prints goes nowhere.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -39,11 +40,12 @@ def main() -> int:
             for number, outcome in enumerate(run_file(Path(path))):
                 lines.write(json.dumps([kind, path, number, *outcome]) + "\n")
         else:
-            suite = Suite(Path(path), lambda: lines.write('["kernel"]\n'))
+            note = functools.partial(lines.write, '["kernel"]\n')
+            suite = Suite(Path(path), note, in_place=kind == "in place")
             for number in chosen(len(suite.cases), most):
                 if number >= first:
                     lines.write(json.dumps([kind, path, number, *suite.run(number)]) + "\n")
-        count = len(suite.cases) if kind == "cases" else 0
+        count = len(suite.cases) if kind != "refusals" else 0
         lines.write(json.dumps([kind, path, -1, "end", count]) + "\n")
     return 0
 

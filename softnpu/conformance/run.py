@@ -58,16 +58,25 @@ def _time_limit() -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+def in_place_name(operator: str) -> str:
+    """``aclnnInplaceAdd`` of ``aclnnAdd``: they share a document."""
+    return operator.replace("aclnn", "aclnnInplace", 1)
+
+
 class Suite:
     """The cases of an operator and its references.
 
     Args:
         folder: a ``tests/st/aclnn...`` of a checkout; the operator has its name.
         note: called between a case's reference and its kernel.
+        in_place: runs the cases on the operator that writes into its first input.
     """
 
-    def __init__(self, folder: Path, note: Callable[[], None] = lambda: None) -> None:
-        self.operator, self.note = folder.name, note
+    def __init__(
+        self, folder: Path, note: Callable[[], None] = lambda: None, in_place: bool = False
+    ) -> None:
+        self.operator, self.note = in_place_name(folder.name) if in_place else folder.name, note
+        self.in_place = in_place
         self.cases = [case for path in sorted(folder.glob("atk_*.json")) for case in read(path)]
         self.broken = ""
         atk.REGISTRY.clear()
@@ -126,6 +135,12 @@ class Suite:
         task = atk.Settings(case_config=settings, name=case["name"], device_id=0)
         task.backend = "cpu"
         golden = _reference(case, task, copy.deepcopy(dataset), made, seed)
+        first = next((v.value for v in made if isinstance(v.value, torch.Tensor)), None)
+        if self.in_place and (
+            first is None or len(golden) != 1 or not isinstance(golden[0], torch.Tensor)
+            or (first.shape, first.dtype) != (golden[0].shape, golden[0].dtype)
+        ):  # fmt: skip
+            raise _NotRunError("the result does not fit into the first input")
         task.described = _described(golden)
         for type_ in (mappings := _mappings(case)):
             try:

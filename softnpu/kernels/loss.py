@@ -228,7 +228,8 @@ def aclnnCtcLoss(
     targets = targets.long()  # CANN takes floating-point numbers, too
     check_indices(targets, logProbs.shape[-1])
     results = aten._ctc_loss(logProbs, targets, inputLengths, targetlengths, blank, zeroInfinity)
-    write(negLogLikelihoodOut, results[0])
+    loss = results[0]
+    write(negLogLikelihoodOut, loss.masked_fill(loss.isinf(), 0) if zeroInfinity else loss)
     logAlphaOut.fill_(-math.inf)  # its last dimension is rounded up to a multiple of eight
     write(logAlphaOut[..., : results[1].shape[-1]], results[1])
 
@@ -256,7 +257,10 @@ def aclnnCtcLossBackward(
         raise RuntimeError(
             f"the forward's alpha is {tuple(true[1].shape)}, not {tuple(alpha.shape)}"
         )
-    results = negLogLikelihood, alpha, blank, zeroInfinity
+    # An infinite loss, whose gradient is 0 then, was written as 0.
+    infinite = true[0].isinf() if zeroInfinity else torch.zeros_like(true[0], dtype=torch.bool)
+    likelihood = negLogLikelihood.masked_fill(infinite, math.inf)
+    results = likelihood, alpha, blank, zeroInfinity
     write(out, aten._ctc_loss_backward(gradOut, logProbs, targets, *lengths, *results))
 
 

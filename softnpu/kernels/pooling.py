@@ -246,9 +246,13 @@ def aclnnMaxPool3dWithArgmaxBackward(
 
 @kernel
 def aclnnMaxUnpool2d(self: Tensor, indices: Tensor, outputSize: IntArray, out: Tensor):
-    whole = not self.is_floating_point()  # which torch's CPU refuses; float64 holds all but int64's
-    result = aten.max_unpool2d(self.double() if whole else self, as_index(indices), outputSize)
-    write(out, result.to(self.dtype))
+    write(out, _unpooled(aten.max_unpool2d, self, indices, outputSize))
+
+
+def _unpooled(function, self: Tensor, indices: Tensor, *place: object) -> Tensor:
+    # Torch's CPU refuses integers; float64 holds them, but for large ones of int64.
+    values = self if self.is_floating_point() else self.double()
+    return function(values, as_index(indices), *place).to(self.dtype)
 
 
 @kernel
@@ -260,4 +264,4 @@ def aclnnMaxUnpool3d(
     padding: IntArray,
     outRef: Tensor,
 ):
-    write(outRef, aten.max_unpool3d(self, as_index(indices), outputSize, stride, padding))
+    write(outRef, _unpooled(aten.max_unpool3d, self, indices, outputSize, stride, padding))

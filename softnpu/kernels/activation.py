@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 def _fast_gelu(self: Tensor) -> Tensor:
     # The formula of aclnnFastGelu's document; torch has no such function.
-    size = self.abs()
-    return self / (1 + torch.exp(-1.702 * size)) * torch.exp(0.851 * (self - size))
+    return self / (1 + torch.exp(-1.702 * self))
 
 
 def _fast_gelu_backward(grad: Tensor, self: Tensor) -> Tensor:

@@ -249,10 +249,13 @@ def aclnnMaxUnpool2d(self: Tensor, indices: Tensor, outputSize: IntArray, out: T
     write(out, _unpooled(aten.max_unpool2d, self, indices, outputSize))
 
 
-def _unpooled(function, self: Tensor, indices: Tensor, *place: object) -> Tensor:
-    # Torch's CPU refuses integers; float64 holds them, but for large ones of int64.
-    values = self if self.is_floating_point() else self.double()
-    return function(values, as_index(indices), *place).to(self.dtype)
+def _unpooled(function, self: Tensor, indices: Tensor, size: tuple, *place: object) -> Tensor:
+    if self.is_floating_point():
+        return function(self, as_index(indices), size, *place)
+    shape = (*self.shape[: -len(size)], *size)  # integers, which torch's CPU refuses
+    flat = torch.zeros(shape, dtype=self.dtype).flatten(-len(size))
+    found = as_index(indices).flatten(-len(size))
+    return flat.scatter(-1, found, self.flatten(-len(size))).reshape(shape)
 
 
 @kernel

@@ -6,8 +6,11 @@ import difflib
 import importlib.metadata
 import platform
 from collections import Counter
+from collections.abc import Iterable
 
 from . import activation, build, soc
+from .conformance import record
+from .conformance.formulas import FORMULAS
 from .errors import SoftNpuError
 from .kernels import definition, kernels
 from .limits import Limit, limit_text, limits
@@ -30,6 +33,7 @@ def text() -> str:
         f"Python, machine     {platform.python_version()}, {platform.machine()}",
         *(f"{package:<20}{_version(package)}" for package in ("torch", "torch_npu")),
         f"operators           {len(sources)} known, {len(have)} with a kernel",
+        f"their kernels       {_verified(have)} compared with CANN's own cases or its formula, the others unverified",
         "their limits        what each accepts is known from:",
         *(f"    {count:<4} {source}" for source, count in Counter(sources.values()).most_common()),
         "an operator         its limits, and whether it has a kernel:",
@@ -67,6 +71,7 @@ def operator_text(name: str) -> str:
         [
             operator,
             f"kernel       {'yes' if operator in kernels() else 'none: an error names it'}",
+            *(record.lines(operator) if operator in kernels() else ()),
             "parameters   of the C function, as a kernel has them:",
             *(f"    {line}" for line in definition(operator).splitlines()),
             f"limits       {_source(operator)}",
@@ -86,6 +91,11 @@ def _limit(name: str, limit: Limit) -> list[str]:
     plain = "any dtype" if dtypes == "*" else dtypes.replace(",", ", ").replace("@", " on ")
     extra = f", format {formats[0]} too" if formats else ""
     return [name, f"    {plain}", f"    rank {ranks}{extra}"]
+
+
+def _verified(have: Iterable[str]) -> int:
+    rows = record.table()[1]
+    return sum(name in FORMULAS or (name in rows and rows[name].verified) for name in have)
 
 
 def _source(operator: str) -> str:

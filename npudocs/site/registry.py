@@ -18,10 +18,12 @@ from npudocs.site import (
     verifies,
 )
 from npudocs.site.operators import pages, table
+from softnpu.conformance import record
 
 PARTS = {
     "checks": checks.checks,
     "claims": support.sources,
+    "conformance": lambda page: record.summary(),
     "contradictions": support.contradicting,
     "corrections": upstream_tests.corrections,
     "deviation": deviations.section,

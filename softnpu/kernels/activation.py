@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import torch
@@ -26,14 +27,19 @@ def _gelu_backward(grad: Tensor, self: Tensor) -> Tensor:
 
 def _fast_gelu(self: Tensor) -> Tensor:
     # The formula of aclnnFastGelu's document; torch has no such function.
-    size = self.abs()
-    return self / (1 + torch.exp(-1.702 * size)) * torch.exp(0.851 * (self - size))
+    return self / (1 + torch.exp(-1.702 * self))
 
 
 def _fast_gelu_backward(grad: Tensor, self: Tensor) -> Tensor:
     decay = torch.exp(-1.702 * self.abs())
     squared = torch.exp(1.702 * (self - self.abs()))
     return grad * (decay + 1.702 * self * decay + squared) / ((1 + decay) * (1 + decay))
+
+
+def _prelu(self: Tensor, weight: Tensor) -> Tensor:
+    # torch_npu shapes a weight for the channels; CANN takes them in a row, too.
+    function = torch.prelu if weight.dim() < 2 else aten._prelu_kernel
+    return function(self, weight)
 
 
 each(
@@ -57,7 +63,7 @@ each(
 )
 each("Tensor, Scalar, Scalar, Scalar, Tensor", aclnnElu=aten.elu)
 each("Tensor, int64_t, Tensor", aclnnGlu=aten.glu)
-each("Tensor, Tensor, Tensor", aclnnPrelu=aten._prelu_kernel)
+each("Tensor, Tensor, Tensor", aclnnPrelu=_prelu)
 each_inplace(
     "Tensor",
     aclnnInplaceHardsigmoid=aten.hardsigmoid,

@@ -26,9 +26,26 @@ def _add(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor | None = None) 
 
 
 def _sub(self: Tensor, other: Tensor, alpha: Scalar, out: Tensor | None = None) -> Tensor:
+    if isinstance(other, torch.Tensor) and self.dtype is other.dtype is torch.bool:  # torch refuses
+        return torch.logical_xor(self, torch.logical_and(other, torch.tensor(bool(alpha))), out=out)
     return torch.sub(self, other, alpha=alpha, out=out)
 
 
+def _of_floats(function):
+    """The function with integers as float32, which torch's CPU refuses and CANN takes."""
+
+    def run(self: Tensor, other: Tensor) -> Tensor:
+        made = (t if t.is_floating_point() else t.float() for t in (self, other))
+        return function(*made)
+
+    return run
+
+
+each(
+    "Tensor, Tensor, Tensor",
+    aclnnLogAddExp=_of_floats(torch.logaddexp),
+    aclnnLogAddExp2=_of_floats(torch.logaddexp2),
+)
 pointwise(
     "Tensor, Tensor, Tensor",
     aclnnMul=torch.mul,
@@ -40,8 +57,6 @@ pointwise(
     aclnnMaximum=torch.maximum,
     aclnnMinimum=torch.minimum,
     aclnnAtan2=torch.atan2,
-    aclnnLogAddExp=torch.logaddexp,
-    aclnnLogAddExp2=torch.logaddexp2,
     aclnnXLogYTensor=torch.xlogy,
     aclnnGcd=torch.gcd,
     aclnnClampMinTensor=torch.clamp_min,

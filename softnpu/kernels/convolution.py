@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import kernel
+from ._precision import in_single
 from ._tools import aten, each, write, write_all
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def aclnnConvolutionBackward(
 def aclnnConvTbc(
     self: Tensor, weight: Tensor, bias: Tensor, pad: int64_t, output: Tensor, cubeMathType: int8_t
 ):
-    write(output, aten.conv_tbc(self, weight, bias, pad))
+    write(output, in_single(aten.conv_tbc)(self, weight, bias, pad))
 
 
 @kernel

@@ -87,7 +87,8 @@ def aclnnEye(n: int64_t, m: int64_t, out: Tensor):
 def aclnnOneHot(
     self: Tensor, numClasses: int32_t, onValue: Tensor, offValue: Tensor, axis: int64_t, out: Tensor
 ):
-    write(out, torch.where(_one_hot(self, numClasses, axis), onValue, offValue))
+    on, off = onValue.flatten()[0], offValue.flatten()[0]  # of more elements, CANN uses the first
+    write(out, torch.where(_one_hot(self, numClasses, axis), on, off))
 
 
 def _one_hot(self: Tensor, classes: int, axis: int) -> Tensor:

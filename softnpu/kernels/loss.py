@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -42,6 +43,13 @@ def _l1_backward(grad: Tensor, self: Tensor, target: Tensor, reduction: int) -> 
     return torch.sgn(self - target) * _share(grad, self, reduction)
 
 
+_BATCHMEAN = 3  # only of the Kullback-Leibler divergence's backwards
+
+
+def _kl_share(grad: Tensor, self: Tensor, reduction: int) -> Tensor:
+    return grad / self.size(0) if reduction == _BATCHMEAN else _share(grad, self, reduction)
+
+
 def _kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> Tensor:
     known(reduction, _REDUCTIONS)
     return aten.kl_div(self, target, reduction, log_target=log_target)
@@ -49,11 +57,11 @@ def _kl_div(self: Tensor, target: Tensor, reduction: int, log_target: bool) -> T
 
 def _kl_div_backward(grad, self, target, reduction, log_target) -> Tensor:
     weight = target.exp() if log_target else target
-    return -weight * _share(grad, self, reduction)
+    return -weight * _kl_share(grad, self, reduction)
 
 
 def _kl_div_target_backward(grad, self, target, reduction, log_target) -> Tensor:
-    share = _share(grad, self, reduction)
+    share = _kl_share(grad, self, reduction)
     if log_target:
         return share * target.exp() * (target + 1 - self)
     return share * (torch.log(target) + 1 - self)
@@ -63,20 +71,30 @@ each(
     "Tensor, Tensor, int64_t, Tensor",
     aclnnL1Loss=lambda self, target, reduction: _reduced((self - target).abs(), reduction),
     aclnnMseLoss=_checked(aten.mse_loss),
-    aclnnSoftMarginLoss=_checked(aten.soft_margin_loss),
+    aclnnSoftMarginLoss=in_single(_checked(aten.soft_margin_loss)),
 )
 each(
     "Tensor, Tensor, Tensor, int64_t, Tensor",
     aclnnL1LossBackward=_l1_backward,
     aclnnMseLossBackward=_checked(aten.mse_loss_backward),
     aclnnSoftMarginLossBackward=_checked(aten.soft_margin_loss_backward),
-    aclnnBinaryCrossEntropy=_checked(aten.binary_cross_entropy),
 )
 each(
     "Tensor, Tensor, Tensor, Tensor, int64_t, Tensor",
     aclnnBinaryCrossEntropyBackward=_checked(aten.binary_cross_entropy_backward),
     aclnnBinaryCrossEntropyWithLogits=_checked(aten.binary_cross_entropy_with_logits),
 )
+
+
+@kernel
+def aclnnBinaryCrossEntropy(
+    self: Tensor, target: Tensor, weight: Tensor, reduction: int64_t, out: Tensor
+):
+    loss = _checked(aten.binary_cross_entropy)(self, target, weight, reduction)
+    # CANN takes one element, too, for the number that is left of all.
+    write(out, loss.reshape(out.shape) if loss.dim() == 0 and out.shape == (1,) else loss)
+
+
 each("Tensor, Tensor, int64_t, float, Tensor", aclnnSmoothL1Loss=_checked(aten.smooth_l1_loss))
 each(
     "Tensor, Tensor, Tensor, int64_t, float, Tensor",
@@ -207,10 +225,12 @@ def aclnnCtcLoss(
     negLogLikelihoodOut: Tensor,
     logAlphaOut: Tensor,
 ):
+    targets = targets.long()  # CANN takes floating-point numbers, too
     check_indices(targets, logProbs.shape[-1])
     results = aten._ctc_loss(logProbs, targets, inputLengths, targetlengths, blank, zeroInfinity)
-    write(negLogLikelihoodOut, results[0])
-    logAlphaOut.zero_()  # its last dimension is rounded up to a multiple of eight
+    loss = results[0]
+    write(negLogLikelihoodOut, loss.masked_fill(loss.isinf(), 0) if zeroInfinity else loss)
+    logAlphaOut.fill_(-math.inf)  # its last dimension is rounded up to a multiple of eight
     write(logAlphaOut[..., : results[1].shape[-1]], results[1])
 
 
@@ -228,6 +248,7 @@ def aclnnCtcLossBackward(
     out: Tensor,
 ):
     lengths = inputLengths, targetLengths
+    targets = targets.long()
     check_indices(targets, logProbs.shape[-1])
     # Torch checks in the forward only, and its alpha tells what the backward reads.
     true = aten._ctc_loss(logProbs, targets, *lengths, blank, zeroInfinity)
@@ -236,7 +257,10 @@ def aclnnCtcLossBackward(
         raise RuntimeError(
             f"the forward's alpha is {tuple(true[1].shape)}, not {tuple(alpha.shape)}"
         )
-    results = negLogLikelihood, alpha, blank, zeroInfinity
+    # An infinite loss, whose gradient is 0 then, was written as 0.
+    infinite = true[0].isinf() if zeroInfinity else torch.zeros_like(true[0], dtype=torch.bool)
+    likelihood = negLogLikelihood.masked_fill(infinite, math.inf)
+    results = likelihood, alpha, blank, zeroInfinity
     write(out, aten._ctc_loss_backward(gradOut, logProbs, targets, *lengths, *results))
 
 
@@ -256,7 +280,7 @@ def aclnnCrossEntropyLoss(
     lseForZlossOut: Tensor,
 ):
     # A chip leaves the z-loss out, whatever is asked for; here asking is an error.
-    if returnZloss or lseSquareScaleForZloss:
+    if returnZloss:
         raise NotImplementedError("the z-loss of a cross entropy")
     code = {name: code for code, name in _REDUCTIONS.items()}[reductionOptional]
     scores, labels = input.float(), target.long()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from ..soc import product, soc_name
 from . import kernel
 from ._precision import in_single
 from ._tools import aten, write, write_all
@@ -132,6 +133,17 @@ def aclnnGroupNormSilu(
     _write_parts((out, meanOut, rstdOut), (aten.silu(results[0]), *results[1:]))
 
 
+# What aclnnBatchNorm saves under the name saveInvstd is the variance on A2 and A3, and what its
+# name says on 950DT: so say the document and the host code of both, and the kernels
+# (norm/batch_norm_v3 in ops-nn).
+def _saves_variance() -> bool:
+    return product(soc_name()) != "950DT"
+
+
+def _from_saved(saved: Tensor, eps: float) -> Tensor:
+    return torch.rsqrt(saved + eps) if _saves_variance() else saved
+
+
 @kernel
 def aclnnBatchNorm(
     input: Tensor,
@@ -149,6 +161,8 @@ def aclnnBatchNorm(
     state = runningMean, runningVar, training, momentum, eps
     result, mean, invstd = torch.native_batch_norm(input, weight, bias, *state)
     write(output, result)
+    if training and _saves_variance():
+        invstd = torch.var(input.float(), other_dimensions(input), correction=0)
     if training:
         write_all((saveMean, saveInvstd), (mean, invstd))
     else:
@@ -173,6 +187,8 @@ def aclnnBatchNormBackward(
     gradWeight: Tensor,
     gradBias: Tensor,
 ):
+    if training and saveInvstd is not None:
+        saveInvstd = _from_saved(saveInvstd, eps)
     used = (saveMean, saveInvstd) if training else (runningMean, runningVar)
     if any(one is None or one.shape != (input.shape[1],) for one in used):
         raise RuntimeError(f"no mean and variance of {input.shape[1]} channels")

@@ -30,13 +30,13 @@ def aclnnApplyAdamWV2(
     maximize: bool,
 ):
     count = step.item() + 1  # torch_npu passes the number of steps before this one
-    grad = -grad if maximize else grad
+    grad = (-grad if maximize else grad).to(mRef.dtype)
     mean = torch.lerp(mRef, grad, 1 - beta1)
     square = vRef * beta2 + (1 - beta2) * grad * grad
     largest = square
     if amsgrad:
-        largest = torch.maximum(maxGradNormOptionalRef, square)
-        write(maxGradNormOptionalRef, largest)
+        largest = torch.maximum(maxGradNormOptionalRef.to(square.dtype), square)
+        write(maxGradNormOptionalRef, largest.to(maxGradNormOptionalRef.dtype))
     scale = largest.sqrt() / (1 - beta2**count) ** 0.5 + eps
     change = mean / scale * (lr / (1 - beta1**count))
     write(varRef, varRef * (1 - lr * weightDecay) - change)

@@ -180,33 +180,17 @@ def aclnnMaxPool2dWithMask(
     out: Tensor,
     indices: Tensor,
 ):
-    # The chip's mask has a layout of its own, for this operator's backward only. Here a row
-    # for each place in the window holds a byte for each window: 1 where the maximum is.
-    place = kernelSize, stride, padding, dilation, ceilMode
-    result, chosen = aten.max_pool2d_with_indices(self, *place)
+    # The mask's memory holds the indices as int32, one after the other: so CANN's own test of the
+    # backward makes it. For torch_npu it is opaque.
+    result, chosen = aten.max_pool2d_with_indices(
+        self, kernelSize, stride, padding, dilation, ceilMode
+    )
     write(out, result)
     if indices.dtype != torch.int8:
         raise NotImplementedError("aclnnMaxPool2dWithMask with an output for the indices")
-    rows = _window_places(self, out, place) == chosen.flatten(-2).unsqueeze(-2)
-    indices.zero_()
-    indices[..., : rows.shape[-1]] = rows
-
-
-def _window_places(self: Tensor, out: Tensor, place: tuple) -> Tensor:
-    """The index in the image of each place in the window (rows) of each window (columns)."""
-    kernel, stride, padding, dilation, _ = place
-    axes = [
-        torch.arange(kernel[i]).reshape(-1, 1) * dilation[i]
-        + torch.arange(out.shape[i - 2]) * stride[i]
-        - padding[i]
-        for i in range(2)
-    ]
-    height, width = self.shape[-2:]
-    rows = axes[0].reshape(kernel[0], 1, -1, 1)
-    columns = axes[1].reshape(1, kernel[1], 1, -1)
-    inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
-    places = torch.where(inside, rows * width + columns, -1)
-    return places.reshape(kernel[0] * kernel[1], -1)
+    content = torch.zeros(indices.numel(), dtype=torch.int8)
+    content[: 4 * chosen.numel()] = chosen.int().flatten().view(torch.int8)
+    indices.copy_(content.reshape(indices.shape))
 
 
 @kernel
@@ -222,9 +206,9 @@ def aclnnMaxPool2dWithMaskBackward(
     gradInput: Tensor,
 ):
     place = kernelSize, stride or kernelSize, padding, dilation, ceilMode
-    places = _window_places(self, gradOutput, place)
-    rows = indices[..., : places.shape[-1]].bool()
-    chosen = torch.where(rows, places, -1).amax(-2).reshape(gradOutput.shape)
+    content = indices.contiguous().flatten()[: 4 * gradOutput.numel()]
+    chosen = content.view(torch.int32).reshape(gradOutput.shape).long()
+    check_indices(chosen, self.shape[-2] * self.shape[-1])
     write(gradInput, aten.max_pool2d_with_indices_backward(gradOutput, self, *place, chosen))
 
 
@@ -262,7 +246,16 @@ def aclnnMaxPool3dWithArgmaxBackward(
 
 @kernel
 def aclnnMaxUnpool2d(self: Tensor, indices: Tensor, outputSize: IntArray, out: Tensor):
-    write(out, aten.max_unpool2d(self, as_index(indices), outputSize))
+    write(out, _unpooled(aten.max_unpool2d, self, indices, outputSize))
+
+
+def _unpooled(function, self: Tensor, indices: Tensor, size: tuple, *place: object) -> Tensor:
+    if self.is_floating_point():
+        return function(self, as_index(indices), size, *place)
+    shape = (*self.shape[: -len(size)], *size)  # integers, which torch's CPU refuses
+    flat = torch.zeros(shape, dtype=self.dtype).flatten(-len(size))
+    found = as_index(indices).flatten(-len(size))
+    return flat.scatter(-1, found, self.flatten(-len(size))).reshape(shape)
 
 
 @kernel
@@ -274,4 +267,4 @@ def aclnnMaxUnpool3d(
     padding: IntArray,
     outRef: Tensor,
 ):
-    write(outRef, aten.max_unpool3d(self, as_index(indices), outputSize, stride, padding))
+    write(outRef, _unpooled(aten.max_unpool3d, self, indices, outputSize, stride, padding))

@@ -148,8 +148,8 @@ def aclnnCumprod(input: Tensor, dim: Scalar, dtype: DataType, out: Tensor):
 
 @kernel
 def aclnnHistc(self: Tensor, bins: int64_t, min: Scalar, max: Scalar, out: Tensor):
-    # torch's CPU counts floating-point numbers only.
-    numbers = self if self.is_floating_point() else self.double()
+    # torch's CPU counts floating-point numbers only, and half-precision ones with rounded bounds.
+    numbers = self.double() if self.dtype is not torch.float32 else self
     write(out, torch.histc(numbers, bins, min, max).to(out.dtype))
 
 

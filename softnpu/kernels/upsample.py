@@ -19,19 +19,23 @@ def _scales(*factors: float) -> list[float | None]:
 
 def _sized(function):
     """A function of (self, output size, scales...)."""
+    function = in_single(function)
     return lambda self, size, *scales: function(self, size, *_scales(*scales))
 
 
 def _aligned(function):
     """A function of (self, output size, align corners, scales...)."""
+    function = in_single(function)
     return lambda self, size, align, *scales: function(self, size, align, *_scales(*scales))
 
 
 def _sized_backward(function):
+    function = in_single(function)
     return lambda grad, size, shape, *scales: function(grad, size, shape, *_scales(*scales))
 
 
 def _aligned_backward(function):
+    function = in_single(function)
     return lambda grad, size, shape, align, *scales: function(
         grad, size, shape, align, *_scales(*scales)
     )
@@ -66,9 +70,9 @@ each(
 each(
     "Tensor, IntArray, bool, double, double, Tensor",
     aclnnUpsampleBicubic2d=_aligned(aten.upsample_bicubic2d),
-    aclnnUpsampleBicubic2dAA=_aligned(in_single(aten._upsample_bicubic2d_aa)),
+    aclnnUpsampleBicubic2dAA=_aligned(aten._upsample_bicubic2d_aa),
     aclnnUpsampleBilinear2d=_aligned(aten.upsample_bilinear2d),
-    aclnnUpsampleBilinear2dAA=_aligned(in_single(aten._upsample_bilinear2d_aa)),
+    aclnnUpsampleBilinear2dAA=_aligned(aten._upsample_bilinear2d_aa),
 )
 each(
     "Tensor, IntArray, bool, double, double, double, Tensor",
@@ -95,11 +99,9 @@ each(
 )
 each(
     "Tensor, IntArray, IntArray, bool, double, double, Tensor",
-    aclnnUpsampleBicubic2dAAGrad=_aligned_backward(in_single(aten._upsample_bicubic2d_aa_backward)),
+    aclnnUpsampleBicubic2dAAGrad=_aligned_backward(aten._upsample_bicubic2d_aa_backward),
     aclnnUpsampleBicubic2dBackward=_aligned_backward(aten.upsample_bicubic2d_backward),
-    aclnnUpsampleBilinear2dAABackward=_aligned_backward(
-        in_single(aten._upsample_bilinear2d_aa_backward)
-    ),
+    aclnnUpsampleBilinear2dAABackward=_aligned_backward(aten._upsample_bilinear2d_aa_backward),
     aclnnUpsampleBilinear2dBackward=_aligned_backward(aten.upsample_bilinear2d_backward),
     aclnnUpsampleBilinear2dBackwardV2=_aligned_backward(aten.upsample_bilinear2d_backward),
 )
@@ -107,11 +109,11 @@ each(
     "Tensor, IntArray, IntArray, bool, double, double, double, Tensor",
     aclnnUpsampleTrilinear3dBackward=_aligned_backward(aten.upsample_trilinear3d_backward),
 )
-each("Tensor, IntArray, bool, Tensor", aclnnAffineGrid=aten.affine_grid_generator)
+each("Tensor, IntArray, bool, Tensor", aclnnAffineGrid=in_single(aten.affine_grid_generator))
 each(
     "Tensor, Tensor, int64_t, int64_t, bool, Tensor",
-    aclnnGridSampler2D=aten.grid_sampler_2d,
-    aclnnGridSampler3D=aten.grid_sampler_3d,
+    aclnnGridSampler2D=in_single(aten.grid_sampler_2d),
+    aclnnGridSampler3D=in_single(aten.grid_sampler_3d),
 )
 
 
@@ -128,7 +130,7 @@ def aclnnGridSampler2DBackward(
     gridGrad: Tensor,
 ):
     place = interpolationMode, paddingMode, alignCorners, list(outputMask)
-    results = aten.grid_sampler_2d_backward(gradOutput, input, grid, *place)
+    results = in_single(aten.grid_sampler_2d_backward)(gradOutput, input, grid, *place)
     write_all((inputGrad, gridGrad), results)
 
 
@@ -145,5 +147,5 @@ def aclnnGridSampler3DBackward(
     gridGrad: Tensor,
 ):
     place = interpolationMode, paddingMode, alignCorners, list(outputMask)
-    results = aten.grid_sampler_3d_backward(gradOutput, input, grid, *place)
+    results = in_single(aten.grid_sampler_3d_backward)(gradOutput, input, grid, *place)
     write_all((inputGrad, gridGrad), results)

@@ -141,7 +141,12 @@ call("aclnnInplaceAcosh", lambda x: torch.acosh_(1 + x.positive(3, 4)))
 call("aclnnInplaceRoundDecimals", lambda x: x(3, 4).round_(decimals=2))
 call("aclnnInplaceThreshold", lambda x: F.threshold_(x(3, 4), 0.1, 20.0))
 call("aclnnThreshold", lambda x: F.threshold(x(3, 4), 0.1, 20.0))
-call("aclnnGelu", lambda x: F.gelu(x(3, 4), approximate="tanh"))
+# On A2 it computes this formula whatever `approximate` says.
+call("aclnnGelu", lambda x: [F.gelu(t, approximate="tanh") for t in x.layouts()])
+call(
+    "aclnnGelu",
+    instead(lambda x: F.gelu(x(3, 4)), lambda x: F.gelu(x(3, 4), approximate="tanh")),
+)
 
 # Two elements.
 binary("", Mul=torch.mul, Div=torch.div, Maximum=torch.maximum, Minimum=torch.minimum)

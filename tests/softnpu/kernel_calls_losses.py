@@ -21,6 +21,14 @@ for _name, _backward in {
         f"aclnn{_name.removesuffix('BackwardV2')}Backward{'V2' * _name.endswith('V2')}",
         lambda x, f=_backward: [f(a, b) for a, b in zip(x.layouts(), x.layouts(), strict=True)],
     )
+call("aclnnGeluBackward", lambda x: aten.gelu_backward(x(3, 4), x(3, 4), approximate="tanh"))
+call(
+    "aclnnGeluBackward",
+    instead(
+        lambda x: aten.gelu_backward(x(3, 4), x(3, 4)),
+        lambda x: aten.gelu_backward(x(3, 4), x(3, 4), approximate="tanh"),
+    ),
+)
 call("aclnnHardshrinkBackward", lambda x: aten.hardshrink_backward(x(3, 4), x(3, 4), 0.5))
 call("aclnnSoftshrinkBackward", lambda x: aten.softshrink_backward(x(3, 4), x(3, 4), 0.5))
 call("aclnnThresholdBackward", lambda x: aten.threshold_backward(x(3, 4), x(3, 4), 0.5))

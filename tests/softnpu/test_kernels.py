@@ -72,7 +72,7 @@ ROUNDED = {
     "aclnnL1LossBackward", "aclnnKlDivBackward", "aclnnKlDivTargetBackward", "aclnnCtcLossBackward",
     "aclnnBinaryCrossEntropyWithLogitsBackward", "aclnnSwiGlu", "aclnnRmsNorm", "aclnnFastGelu",
     "aclnnFastGeluBackward", "aclnnSwiGluGrad", "aclnnRmsNormGrad", "aclnnAddRmsNorm",
-    "aclnnBatchNormStats", "aclnnBatchNormElemt", "aclnnBatchNormReduce",
+    "aclnnBatchNormBackward", "aclnnBatchNormStats", "aclnnBatchNormElemt", "aclnnBatchNormReduce",
     "aclnnSyncBatchNormGatherStats", "aclnnBatchNormReduceBackward", "aclnnBatchNormElemtBackward",
     "aclnnGeGluV3Backward", "aclnnAddLayerNormGrad", "aclnnDeepNorm", "aclnnDeepNormGrad",
     "aclnnGroupNormSwish", "aclnnGroupNormSwishGrad", "aclnnCrossEntropyLossGrad",
@@ -181,6 +181,12 @@ def test_random_numbers_follow_the_seed_and_their_distribution(name):
     # Ten standard errors, well below one percent.
     assert abs(first.double().mean().item() - mean) < 10 * deviation / math.sqrt(COUNT)
     assert first.double().std().item() == pytest.approx(deviation, rel=0.008)
+
+
+def test_what_batch_norm_saves_is_the_variance():
+    x = torch.randn(5, 3, 4, generator=torch.Generator().manual_seed(1))
+    saved = torch.native_batch_norm(x.npu(), None, None, None, None, True, 0.1, 1e-5)[2]
+    torch.testing.assert_close(saved.cpu(), x.var((0, 2), correction=0))
 
 
 def test_aclnnRandperm_gives_every_number():

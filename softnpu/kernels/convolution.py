@@ -138,11 +138,24 @@ each(
     aclnnReplicationPad2d=aten.replication_pad2d,
     aclnnReplicationPad3d=aten.replication_pad3d,
 )
+
+
+def _of_elements(function):
+    """A backward that ends the process where the input has a dimension of 0 beside the batch."""
+
+    def run(grad: Tensor, self: Tensor, padding: IntArray) -> Tensor:
+        if not self.numel() and self.shape[0]:
+            raise ValueError(f"the input's shape is {tuple(self.shape)}")
+        return function(grad, self, padding)
+
+    return run
+
+
 each(
     "Tensor, Tensor, IntArray, Tensor",
     aclnnReflectionPad1dBackward=aten.reflection_pad1d_backward,
-    aclnnReflectionPad2dBackward=aten.reflection_pad2d_backward,
-    aclnnReflectionPad3dBackward=aten.reflection_pad3d_backward,
+    aclnnReflectionPad2dBackward=_of_elements(aten.reflection_pad2d_backward),
+    aclnnReflectionPad3dBackward=_of_elements(aten.reflection_pad3d_backward),
     aclnnReplicationPad1dBackward=aten.replication_pad1d_backward,
     aclnnReplicationPad2dBackward=aten.replication_pad2d_backward,
     aclnnReplicationPad3dBackward=aten.replication_pad3d_backward,

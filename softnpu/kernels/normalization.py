@@ -109,6 +109,8 @@ def aclnnGroupNormBackward(
     gradGammaOut: Tensor,
     gradBetaOut: Tensor,
 ):
+    if group < 1 or C % group:  # torch would divide by 0, and end the process
+        raise ValueError(f"{C} channels are not divided by {group} groups")
     sizes = N, C, HxW, group, list(outputMask)
     moments = mean.reshape(N, group), rstd.reshape(N, group), gamma
     grads = gradOut.contiguous(), input.contiguous()

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+# Pages import it as users do who have installed it.
+sys.path.insert(0, str(Path(__file__).parent / "npu_forward_ad" / "src"))
 
 from npudocs import __version__
 from npudocs.execute import scripts

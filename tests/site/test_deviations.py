@@ -50,6 +50,7 @@ def data(**fields: Any) -> dict[str, Any]:
         "sources": [source],
         "confirmed": "source",
         "rests_on": "torch_npu",
+        "repaired": True,
         "notice": "By looking.",
         "workaround": "Take `two`.",
         "report": {"title": "One loses it", "expected": "Three."},
@@ -90,6 +91,7 @@ def test_table_section_and_report(project: Project) -> None:
     assert "- Ascend/op-plugin, `config/derivatives.yaml`: `one`" in text
     assert "Add it." in text
     assert "On a chip. The same: it rests on torch_npu's code." in text
+    assert "Repaired. </strong>Yes, by npu_forward_ad." in page
     assert "Not confirmed." not in page
     write(project, data(confirmed="seen"))
     assert project.build().code == 0

@@ -1,4 +1,7 @@
-"""What a report calls expected is what the CPU computes: the first block of each section, with the CPU as device."""
+"""What a report calls expected is what the CPU computes, and the NPU with npu_forward_ad's repair.
+
+The first block of each section runs, with the one and with the other as device.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ import torch
 import torch.autograd.forward_ad as fwAD
 import torch.nn.functional as F
 
+import npu_forward_ad
 from npudocs import evidence
 from npudocs.site.operators.data import deviations
 
@@ -24,21 +28,22 @@ SECTIONS = {
     if (name := re.search(r"```\{deviation\} (\w+)", text))
 }
 # The expectations that give a result, not a description of one; torch_npu's own operators have no CPU.
-RESULTS = {
+EXPECTED = {
     one["name"]: found.group()
     for one in deviations()
-    if not one["name"].startswith("npu_")
-    and (
+    if (
         found := re.match(
             r"(value right|True|False|tensor|torch\.|\[|NotImpl)\S.*?(?=, as|, or|: [a-z]|\.?$)",
             one["report"]["expected"],
         )
     )
 }
+RESULTS = {name: text for name, text in EXPECTED.items() if not name.startswith("npu_")}
+DEVIATIONS = {one["name"]: one for one in deviations()}
 
 
-def on_cpu(section: str) -> str:
-    """What the first block of a section prints, or the class of its error, on the CPU."""
+def printed_by(section: str, device: str) -> str:
+    """What the first block of a section prints on a device, or the class of its error."""
     kind, text = re.search(r"```\{(doctest|testcode)\}\n(.*?)```", section, re.DOTALL).groups()
     text = re.sub(r"(?m)^:\w+:.*\n", "", text)
     if kind == "doctest":
@@ -47,11 +52,11 @@ def on_cpu(section: str) -> str:
     if kind == "doctest" and isinstance(body[-1], ast.Expr):
         body[-1].value = ast.Call(ast.Name("print", ast.Load()), [body[-1].value], [])
     code = compile(ast.fix_missing_locations(ast.Module(body, [])), "block", "exec")
-    names = {"torch": torch, "fwAD": fwAD, "F": F, "device": torch.device("cpu")}
+    names = {"torch": torch, "fwAD": fwAD, "F": F, "device": torch.device(device)}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         try:
             exec(code, names)
-        except NotImplementedError as error:
+        except (NotImplementedError, RuntimeError) as error:
             return type(error).__name__
     return printed.getvalue()
 
@@ -64,7 +69,18 @@ def same(text: str) -> str:
 
 @pytest.mark.parametrize("name", RESULTS)
 def test_the_cpu_computes_what_is_expected(name: str) -> None:
-    assert same(on_cpu(SECTIONS[name])) == same(RESULTS[name])
+    assert same(printed_by(SECTIONS[name], "cpu")) == same(RESULTS[name])
+
+
+@pytest.mark.parametrize("name", DEVIATIONS)
+def test_the_repair_does_what_a_section_says(name: str) -> None:
+    with npu_forward_ad.repaired():
+        found = printed_by(SECTIONS[name], "npu:0")
+    one, right = DEVIATIONS[name], EXPECTED.get(name, "")
+    if right and "Error" not in right:
+        assert (same(found) == same(right)) == (one["repaired"] is True), found
+    elif one["repaired"] is True:
+        assert ("Error" in found) == (one["status"] == "no error") and "None" not in found
 
 
 def test_most_expectations_are_results() -> None:

@@ -21,6 +21,9 @@ KEPT = {"aten::contiguous", "aten::isclose", "aten::isfinite"}
 # Composed always: torch_npu's kernel loses the second derivative in reverse, and is no shorter.
 ALWAYS = {"aten::slogdet"}
 
+# Their formulas ask how a matrix lies in memory, which the factors from the host do not tell.
+FACTORED = ("aten::linalg_det", "aten::linalg_slogdet", "aten::logdet")
+
 
 def names() -> list[str]:
     """Return the operators with both a kernel of torch_npu's and a composition of PyTorch's."""
@@ -42,6 +45,13 @@ def register(made: Repair) -> None:
             made.put(name, operator.decompose, keyset=False)
         else:
             made.put(name, guarded(name, _refusing(operator) if writes else operator.decompose))
+
+    for name in FACTORED:
+        made.put(name, _of_contiguous(overload(name)), keyset=False)
+
+
+def _of_contiguous(operator: torch._ops.OpOverload) -> Callable[..., Any]:
+    return lambda matrix: operator.decompose(matrix.contiguous())
 
 
 def _refusing(operator: torch._ops.OpOverload) -> Callable[..., Any]:

@@ -19,7 +19,16 @@ import torch
 from ..operators import operators
 from . import atk
 from .acl import Call, MisfitError
-from .cases import MOST_ELEMENTS, MOST_WHOLE, UnknownDataError, Value, cut, elements, inputs, read
+from .cases import (
+    MOST_ELEMENTS,
+    MOST_WHOLE,
+    UnknownDataError,
+    Value,
+    cut,
+    elements,
+    inputs,
+    read_folder,
+)
 from .compare import difference, own_errors
 
 SECONDS = 10  # for one case
@@ -77,7 +86,7 @@ class Suite:
     ) -> None:
         self.operator, self.note = in_place_name(folder.name) if in_place else folder.name, note
         self.in_place = in_place
-        self.cases = [case for path in sorted(folder.glob("atk_*.json")) for case in read(path)]
+        self.cases = read_folder(folder)
         self.broken = ""
         atk.REGISTRY.clear()
         assets = folder.parents[1] / "assets"

@@ -111,7 +111,7 @@ def _with_kernels(made: list[record.Row], kept: list[record.Row]) -> list[record
     }
     return [
         *made,
-        *(record.Row(n, documents[n], why="no cases") for n in kernels() if n not in names),
+        *(record.Row(n, documents[n] or "-", why="no cases") for n in kernels() if n not in names),
     ]
 
 
@@ -191,6 +191,8 @@ def results(jobs: list[tuple[str, str]], most: int) -> Iterator[tuple[str, str, 
 
     A child that ends in the middle of a case is told of as a failure, and another goes on.
     """
+    from .cases import read_folder
+
     left, ended = [(kind, path, 0) for kind, path in jobs], Counter()
     while left:
         child = subprocess.Popen(
@@ -218,7 +220,10 @@ def results(jobs: list[tuple[str, str]], most: int) -> Iterator[tuple[str, str, 
             else:
                 yield kind, path, first, "not run", f"the reference ends the process with {code}"
             # Each time costs a start; what a reference destroys it destroys in every case.
-            left[:0] = [(kind, path, first + 1)] if ended[path] < MOST_ENDS else []
+            if ended[path] < MOST_ENDS:
+                left.insert(0, (kind, path, first + 1))
+            elif kind != "refusals":
+                yield kind, path, len(read_folder(Path(path))), "end", ""
 
 
 if __name__ == "__main__":

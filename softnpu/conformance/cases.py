@@ -44,10 +44,13 @@ class Value(NamedTuple):
     passed: bool
 
 
-def read(path: Path) -> list[dict]:
-    """The cases of an ``atk_*.json``."""
-    data = json.loads(path.read_text(encoding="utf-8"))
-    return data if isinstance(data, list) else data.get("cases", [data])
+def read_folder(folder: Path) -> list[dict]:
+    """The cases of the ``atk_*.json`` of a folder."""
+    made: list[dict] = []
+    for path in sorted(folder.glob("atk_*.json")):
+        data = json.loads(path.read_text(encoding="utf-8"))
+        made += data if isinstance(data, list) else data.get("cases", [data])
+    return made
 
 
 def _tensors(inputs: list) -> list[dict]:

@@ -19,7 +19,9 @@
   const say = (text, values = {}) => (words[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const defaults = Object.fromEntries(fields.map((field) => [field.name, field.value]));
   const sorting = { sort: "operator", dir: "up" };
-  const VIEW = ["dtype", "version", "product", "kind"];
+  // There is no choice of the repair where no sweep was made with it.
+  const VIEW = ["dtype", "version", "product", "kind", "repaired"].filter((name) => form.elements[name]);
+  const repaired = () => form.elements.repaired?.value === "yes";
 
   const codes = (row) => [...row.cells].slice(3).map((cell) => code(cell.dataset.s));
   const code = (status) => (status ? statuses.indexOf(status) : NONE);
@@ -86,7 +88,11 @@
     const { dtype, version, product, kind } = form.elements;
     const wanted = (field, value) => field.value === "all" || field.value === value;
     const sweeps = data.sweeps.filter(
-      (one) => one.kind === kind.value && wanted(version, one.version) && wanted(product, one.product),
+      (one) =>
+        one.kind === kind.value &&
+        one.repaired === repaired() &&
+        wanted(version, one.version) &&
+        wanted(product, one.product),
     );
     const columns = sweeps.flatMap((sweep) =>
       Object.entries(sweep.cells)
@@ -148,10 +154,11 @@
   function place(sweeps) {
     const { dtype, version, product, kind } = form.elements;
     const kindWords = kind.selectedOptions[0].textContent;
+    const repair = repaired() ? [say("repaired")] : [];
     const dtypeWords = dtype.value === "all" ? say("all dtypes") : dtype.value;
     if (sweeps && !sweeps.length) {
       const where = [version, product].map((field) => field.value).filter((value) => value !== "all");
-      return say("there is no record of {where}", { where: [...where, kindWords].join(", ") });
+      return say("there is no record of {where}", { where: [...where, kindWords, ...repair].join(", ") });
     }
     if (sweeps && dtype.value !== "all" && !sweeps.some((one) => dtype.value in one.cells)) {
       return say("{dtype} was not swept there", { dtype: dtypeWords });
@@ -160,7 +167,8 @@
     const [versions, products] = sweeps ? [list("version"), list("product")] : [version.value, product.value];
     const several = sweeps && (sweeps.length > 1 || dtype.value === "all") ? say("; the worst status of each") : "";
     const as = kind.value === "software" ? say("as") : say("on");
-    return `torch_npu ${versions} ${as} ${products}, ${kindWords}, ${dtypeWords}${several}`;
+    const where = [`torch_npu ${versions} ${as} ${products}`, kindWords, ...repair, dtypeWords].join(", ");
+    return `${where}${several}`;
   }
 
   function sort() {

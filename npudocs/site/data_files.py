@@ -74,7 +74,10 @@ def views(sweeps: Sweeps) -> dict[str, Any]:
         "operators": [*sweeps.families],
         "sweeps": [
             {
-                **{name: getattr(sweep, name) for name in ("kind", "version", "product")},
+                **{
+                    name: getattr(sweep, name)
+                    for name in ("kind", "version", "product", "repaired")
+                },
                 "cells": {
                     dtype: [
                         "".join(digit[sweep.status(n, form, dtype)] for n in sweeps.families)
@@ -83,7 +86,7 @@ def views(sweeps: Sweeps) -> dict[str, Any]:
                     for dtype in sweep.dtypes
                 },
             }
-            for sweep in sweeps.all
+            for sweep in (*sweeps.all, *sweeps.repaired)
         ],
     }
 

@@ -66,7 +66,6 @@ def start(repaired: bool = False) -> None:
     _errors = StandardError()
     if repaired:
         sys.path.insert(0, str(evidence.ROOT / "npu_forward_ad" / "src"))
-        sys.path.insert(0, str(evidence.ROOT / "npu_forward_ad" / "src"))
         import npu_forward_ad
 
         npu_forward_ad.repair()

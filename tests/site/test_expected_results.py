@@ -49,8 +49,11 @@ def printed_by(section: str, device: str) -> str:
     if kind == "doctest":
         text = "".join(one.source for one in doctest.DocTestParser().get_examples(text))
     body = [node for node in ast.parse(text).body if not isinstance(node, ast.Assert)]
-    if kind == "doctest" and isinstance(body[-1], ast.Expr):
-        body[-1].value = ast.Call(ast.Name("print", ast.Load()), [body[-1].value], [])
+    last = body[-1]
+    while isinstance(last, ast.With):
+        last = last.body[-1]
+    if kind == "doctest" and isinstance(last, ast.Expr):
+        last.value = ast.Call(ast.Name("print", ast.Load()), [last.value], [])
     code = compile(ast.fix_missing_locations(ast.Module(body, [])), "block", "exec")
     names = {"torch": torch, "fwAD": fwAD, "F": F, "device": torch.device(device)}
     with contextlib.redirect_stdout(io.StringIO()) as printed:

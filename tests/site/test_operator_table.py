@@ -227,6 +227,42 @@ def test_the_script_gets_every_view(site: Project) -> None:
     assert "abs: torch_npu 2.12.0 as A2" in site.read("html/operators/families/torch-a-b.html")
 
 
+def with_the_repair(site: Project, version: str = "2.13.0") -> None:
+    """Write a record that was made with the repair; one of its cells the other record does not have."""
+    cells = cell(), cell("wrong", "func.jvp"), cell(dtype="float16"), cell("error", "out")
+    content = made({"add": operator(*cells), "cos": operator(cell())}, version)
+    sweep_records.write({**content, "repaired": True}, site.root / "evidence")
+
+
+def test_what_the_repair_changes_is_counted_in_the_cells_that_both_have(site: Project) -> None:
+    record(site, OPERATORS)
+    with_the_repair(site)
+    page = build(site)
+    assert "of 4 cells that were swept without and with it: torch_npu 2.13.0 as A2" in page
+    assert rows(page, "npudocs-counts npudocs-repair")[1:] == [
+        ["tangent lost", "0", "0"], ["wrong", "1", "1"], ["error", "1", "0"], ["no error", "0", "0"],
+    ]  # fmt: skip
+    # Everything else is as torch_npu ships, and only the script has the other.
+    assert "4 operators, 7 combinations" in page
+    assert rows(page)[1][1:5] == ["torch", "wrong", "same", ""]
+    assert '<option value="yes">repaired</option>' in page
+    text = site.read("html/data/operators.js")
+    views = json.loads(text.removeprefix("window.npudocsOperators = ").rstrip(";\n"))["sweeps"]
+    assert [one["repaired"] for one in views] == [False, True]
+    assert "float16" in views[1]["cells"]
+    assert len(site.json("html/data/operators.json")["records"]) == 1
+
+
+def test_without_a_record_of_the_repair_the_page_says_so(site: Project) -> None:
+    said = "There is no record of a sweep with npu_forward_ad&#39;s repair of torch_npu 2.13.0"
+    record(site, OPERATORS)
+    page = build(site)
+    assert said in page and 'name="repaired"' not in page
+    with_the_repair(site, "2.12.0")
+    page = build(site)
+    assert said in page and 'name="repaired"' in page
+
+
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium")
 @pytest.mark.parametrize(
     ("state", "words", "names"),
@@ -241,11 +277,15 @@ def test_the_script_gets_every_view(site: Project) -> None:
         ("#version=all&status=error&form=dual", "1 of 5 operators: torch_npu 2.12.0, 2.13.0", "add"),
         ("#dtype=float16", "1 of 5", "add"),
         ("#version=2.12.0&dtype=float16", "0 of 5 operators: float16 was not swept there.", ""),
+        ("#repaired=yes", "2 of 5 operators: torch_npu 2.13.0 as A2, software NPU, repaired, float32.", "add cos"),
+        ("#repaired=yes&status=error", "1 of 5", "add"),
+        ("#repaired=yes&version=2.12.0", "no record of 2.12.0, A2, software NPU, repaired.", ""),
     ],
 )  # fmt: skip
 def test_filters_in_a_browser(site: Project, state: str, words: str, names: str) -> None:
     record(site, OPERATORS)
     record(site, {"add": operator(cell("error")), "abs": operator(cell())}, "2.12.0")
+    with_the_repair(site)
     build(site)
     built = site.root / "build/html"
     shutil.copy(evidence.ROOT / "docs/_static/operators.js", built / "_static")

@@ -38,6 +38,7 @@ class Sweep:
 
     def __init__(self, made: dict[str, Any]) -> None:
         self.made, self.kind, self.product = made, made["kind"], made["where"]["product"]
+        self.repaired = made.get("repaired", False)
         self.version = evidence.release(made["where"]["torch_npu"])
         self.dtypes = [dtype for dtype in DTYPES if dtype in made["dtypes"]]
 
@@ -93,9 +94,9 @@ class Sweeps:
 
     def __init__(self, folder: Path, built: str = "") -> None:
         self.built = built
-        made = sorted(evidence.sweeps(folder), key=lambda one: one["started"])
-        newest = {(one.kind, one.version, one.product): one for one in map(Sweep, made)}
-        self.all = sorted(newest.values(), key=_order)
+        self.all = _newest(evidence.sweeps(folder))
+        # With npu_forward_ad's repair: only the table of operators shows them.
+        self.repaired = _newest(evidence.sweeps(folder, repaired=True))
         entries = [item for one in self.all for item in one.made["operators"].items()]
         # The operators in the order of the table.
         entries.sort(key=lambda item: (item[0].lower(), item[0]))
@@ -122,6 +123,11 @@ class Sweeps:
         )
 
     @property
+    def default_repaired(self) -> Sweep | None:
+        """The record with the repair of the same kind, version and product as the one seen first."""
+        return next((one for one in self.repaired if _order(one) == _order(self.default)), None)
+
+    @property
     def dtypes(self) -> list[str]:
         """The dtypes of all records."""
         return [d for d in DTYPES if any(d in one.dtypes for one in self.all)]
@@ -140,6 +146,11 @@ class Sweeps:
         part = page.removeprefix(f"{FOLDER}/{family.replace('.', '-')}").lstrip("-")
         shown = f"{family}, {part}" if family in LARGE else family
         return say("Operators: {family}").format(family=shown)
+
+
+def _newest(made: list[dict[str, Any]]) -> list[Sweep]:
+    made = sorted(made, key=lambda one: one["started"])
+    return sorted({_order(one): one for one in map(Sweep, made)}.values(), key=_order)
 
 
 def _order(sweep: Sweep) -> tuple[Any, ...]:

@@ -8,6 +8,7 @@ front page has numbers alone, each with a link to what it counts, and none of th
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from npudocs import evidence
 from npudocs.evidence.sweep_records import FORMS, STATUSES
 from npudocs.execute import scripts as gallery
 from npudocs.site import cells
-from npudocs.site.operators.data import Sweep
+from npudocs.site.operators.data import DEVIATING, Sweep
 from npudocs.site.parts import Page
 from npudocs.site.words import say
 
@@ -72,6 +73,19 @@ def operators(page: Page) -> dict[str, Any]:
         "products": [product for product in evidence.PRODUCTS if product in swept],
         "kinds": {one.kind: say(cells.KINDS[one.kind]) for one in sweeps.all},
         "words": _words(page.app),
+        "repaired": _repaired(sweep, sweeps.default_repaired),
+    }
+
+
+def _repaired(shipped: Sweep, repaired: Sweep | None) -> dict[str, Any]:
+    """How many cells deviate without and with the repair, of those that both records have."""
+    if repaired is None:
+        return {}
+    both = shipped.cells.keys() & repaired.cells.keys()
+    counts = [Counter(one.cells[key].status for key in both) for one in (shipped, repaired)]
+    return {
+        "cells": len(both),
+        "rows": {status: [found[status] for found in counts] for status in DEVIATING},
     }
 
 

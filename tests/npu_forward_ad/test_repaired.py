@@ -72,6 +72,10 @@ REFERENCES = {
 LEFT = {
     ("cdist", "double_backward"): "without a level torch_npu calls CdistGrad, which softnpu lacks",
     ("gelu", "double_backward"): "without a level torch_npu calls aclnnGelu: the tanh formula",
+    (
+        "batch_norm",
+        "double_backward",
+    ): "PyTorch's formula takes the variance that an A2 saves for 1/deviation",
     ("batch_norm", "reverse_over_forward"): "PyTorch's formula in transforms is wrong everywhere",
 }
 

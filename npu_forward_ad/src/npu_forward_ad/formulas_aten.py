@@ -189,9 +189,13 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """As `layer_norm`; torch_npu's kernel takes the running moments along."""
+    """As `layer_norm`; torch_npu's kernel takes the running moments along.
+
+    In training PyTorch's formula takes what the kernel saves for the inverse of the deviation; on A2
+    and A3 it is the variance.
+    """
     words = (running_mean, running_var, training, momentum, eps)
-    if not _wanted(x):
+    if not (training and x.numel()) and not _wanted(x):
         return own(x, weight, bias, *words)
     plain = (None if one is None else one.detach() for one in (x, weight, bias))
     _, saved_mean, saved_deviation = own.plain(*plain, *words)
